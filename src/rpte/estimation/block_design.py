@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rpte.estimation.block_terms import BlockTerms
-from rpte.estimation.gram import Moments, Places, Tiles, centred_gram, weighted_tile
+from rpte.estimation.gram import Moments, Places, Tiles, centred_gram, grouped, weighted_tile
 from rpte.estimation.problem import ExactProblem, Gram, NullModel, Point, Selection, Slopes
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.design_products import (
@@ -29,9 +29,9 @@ from rpte.kernels.losses import loss_statistics
 from rpte.losses import BINOMIAL, Loss
 from rpte.rows import scale
 from rpte.rows.passes import add
-from rpte.rows.training_rows import TrainingRows
+from rpte.rows.training_rows import Beside, MemoryRows, TrainingRows
 from rpte.table.table import Table
-from rpte.utils.arrays import Floats, Index, Int8s, Int32s
+from rpte.utils.arrays import Array, Floats, Index, Int8s, Int32s
 
 STEP = 8  # rows, of which one stands for all in a Gram matrix of some
 SOME = 1 / STEP  # a smaller fraction of the rows is the sample
@@ -139,9 +139,50 @@ class BlockDesign(ExactProblem[Point]):
         few = self.part() if part else None
         if few is not None:
             return few.data_gram(selection)
-        over = self._over(0.0, np.zeros(self.n_terms))
-        moments = add(_DataMoments(over, Places.of(self, selection)), self.rows)
+        given, half = Places.of(self, selection), 1.0 / self.rows.total_weight
+        moments = add(_DataMoments(_MomentsUnder(self.terms, given), half), self.rows)
         return centred_gram(self, selection, moments)
+
+    def _beside(self, *values: Array) -> Beside:
+        """Return the rows with some values of each, (..., n); these rows are in memory."""
+        assert isinstance(self.rows, MemoryRows)
+        return self.rows.beside(*values)
+
+    def transposed(self, values: Floats, selection: Selection | None = None) -> Floats:
+        """``Z.T @ values`` of values (n,), shape (q,)."""
+
+        def sums(part: tuple[Table, Floats]) -> Floats:
+            block, some = part
+            codes, out = self.terms.codes(block), np.zeros(self.n_terms)
+            add_leaf_sums(codes, self.starts, np.arange(len(codes)), some, 0, out)
+            for low, high, z in self.terms.tiles(block):
+                out[self.n_leaves :] += z @ some[low:high]
+            return out
+
+        with one_blas_thread():
+            return add(sums, self._beside(values))
+
+    def weighted_gram(self, selection: Selection, h: Floats) -> Gram:
+        """Gram matrix of some terms under the row weights `h` (n,)."""
+        under = _MomentsUnder(self.terms, Places.of(self, selection))
+        return centred_gram(self, selection, add(lambda part: under(*part), self._beside(h)))
+
+    def group_sums(self, selection: Selection, group: Index, values: Floats, size: int) -> Floats:
+        """Return sums of some terms by `size` groups of rows, (v, size, k), times values (v, n)."""
+
+        def sums(part: tuple[Table, Index, Floats]) -> Floats:
+            block, at, some = part
+            codes, found = (
+                self.terms.codes(block),
+                np.zeros((len(some), size, len(selection.terms))),
+            )
+            for low, high, z in self.terms.tiles(block):
+                rows = slice(low, high)
+                given = (codes[:, rows], z), at[rows], some[:, rows], size
+                found += grouped(self, selection, *given)
+            return found
+
+        return add(sums, self._beside(group, values))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -259,19 +300,29 @@ class _Moments:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _DataMoments:
-    """Second moments of some terms under the weights of the data."""
+class _MomentsUnder:
+    """Second moments of some terms under given weights of the rows of a block."""
 
-    over: _Scores
+    terms: BlockTerms
     places: Places
 
-    def __call__(self, block: Table) -> Moments:
-        terms, h = self.over.terms, 0.5 * self.over.weight * block.weight
-        return self.places.moments(terms.codes(block), 0, h, self._tiles(block, np.sqrt(h)))
+    def __call__(self, block: Table, h: Floats) -> Moments:
+        return self.places.moments(self.terms.codes(block), 0, h, self._tiles(block, np.sqrt(h)))
 
     def _tiles(self, block: Table, root: Floats) -> Tiles:
         columns = self.places.columns
         buffer = np.empty((len(columns) + 1, min(TILE_ROWS, block.n_rows)))
-        for low, high, z in self.over.terms.tiles(block):
+        for low, high, z in self.terms.tiles(block):
             part = root[low:high]
             yield low, part, weighted_tile(z, columns, part, buffer)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _DataMoments:
+    """Second moments of some terms under the weights of the data."""
+
+    under: _MomentsUnder
+    factor: float  # of row weights
+
+    def __call__(self, block: Table) -> Moments:
+        return self.under(block, self.factor * block.weight)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rpte.estimation.gram import Places, Tiles, centred_gram, weighted_tile
+from rpte.estimation.gram import Places, Tiles, centred_gram, grouped, weighted_tile
 from rpte.estimation.problem import (
     ExactProblem,
     Gram,
@@ -210,6 +210,10 @@ class Design(ExactProblem[HeldPoint]):
             return places.moments(codes, rows.start, h[rows], tiles(rows))
 
         return centred_gram(self, selection, add(moments, RowBlocks(len(h))))
+
+    def group_sums(self, selection: Selection, group: Index, values: Floats, size: int) -> Floats:
+        """Return sums of some terms by `size` groups of rows, (v, size, k), times values (v, n)."""
+        return grouped(self, selection, (self.leaf_codes, self.direct.T), group, values, size)
 
     def statistics(self, score: Floats) -> tuple[float, Floats, Floats]:
         """Mean deviance at `score` with its first and second derivatives by row, each (n,)."""

@@ -76,3 +76,30 @@ def _positions(problem: AnyProblem, selection: Selection) -> Index:
     reached[selection.trees] = True
     counted = np.concatenate((reached[problem.owner], selection.mask[problem.n_leaves :]))
     return np.flatnonzero(selection.mask[counted])
+
+
+def grouped(
+    problem: AnyProblem,
+    selection: Selection,
+    rows: tuple[Int32s, Floats],
+    group: Index,
+    values: Floats,
+    size: int,
+) -> Floats:
+    """Return sums of some terms by `size` groups of some rows, (v, size, k), times `values` (v, *).
+
+    `rows` are their leaves (M, *) and direct columns (d, *).
+    """
+    codes, z = rows
+    out, leaves = np.zeros((len(values), size, selection.terms.size)), problem.n_leaves
+    own = selection.terms[selection.terms < leaves]
+    for m in selection.trees:
+        count, here = problem.leaf_counts[m], np.flatnonzero(problem.owner[own] == m)
+        reached = group * count + codes[m]
+        for each, sums in zip(values, out, strict=True):
+            found = np.bincount(reached, each, size * count).reshape(size, count)
+            sums[:, here] = found[:, own[here] - problem.starts[m]]
+    for place, j in enumerate(selection.columns, len(own)):
+        for each, sums in zip(values, out, strict=True):
+            sums[:, place] = np.bincount(group, each * z[j], size)
+    return out

@@ -19,10 +19,11 @@ from rpte.utils.arrays import Floats, Index, Ints, Mask
 
 TIES = ("efron", "breslow")
 GROUPED = "grouped"  # times of a grid of intervals: events of one interval are in no order
-STEPS, CLOSE = 60, 1e-13  # of Newton's method for the hazard of an interval
+STEPS, CLOSE = 100, 1e-13  # of Newton's method for the hazard of an interval
+FREE_STEPS = 6  # from here on every second one halves what the hazard may be
 LARGEST_HAZARD = 30.0  # of an interval that nobody survives, of a row of mean risk
 LARGEST_EXPONENT = 700.0  # of a float
-LARGEST_RANGE = 300.0  # of scores: further below, a hazard is no smaller
+LARGEST_RANGE = 650.0  # of scores: further below, a hazard is no smaller
 RARE = 1e-3  # part of the risk at a time that its events have, below which a series serves
 SHIFTED = 8  # where the series of the logarithm of the gamma function begins
 
@@ -75,6 +76,38 @@ def _mix(
     return words ^ (words >> np.uint64(31))
 
 
+class Part(NamedTuple):
+    """A time group of each row, its risk, and its hazard from the beginning of the group."""
+
+    group: Index
+    risk: Floats
+    mass: Floats
+
+
+class Spans(NamedTuple):
+    """Hazards of rows by groups of neighbouring times.
+
+    A row has the hazard risk x `whole` in all groups before its last one, and its `mass` there. For
+    rows that came late, a second part takes away what was before.
+    """
+
+    parts: tuple[Part, ...]
+    whole: Floats  # what each group adds to the baseline, (g,)
+    starts: Index  # where the strata begin there, and the end of the last
+
+    def behind(self, sums: Floats) -> Floats:
+        """Return sums (g, ...) over all later groups of the same stratum."""
+        found = np.zeros_like(sums)
+        for low, high in zip(self.starts[:-1], self.starts[1:], strict=True):
+            found[low : high - 1] = np.cumsum(sums[low + 1 : high][::-1], axis=0)[::-1]
+        return found
+
+    def total(self, risk: Floats, mass: Floats) -> Floats:
+        """Return the hazard of each group, (g, ...), from sums of risks and masses of rows."""
+        whole = self.whole.reshape(-1, *[1] * (risk.ndim - 1))
+        return np.asarray(whole * self.behind(risk) + mass)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RiskSets:
     """Rows by the ranks of their times among the times of events, stratum after stratum."""
@@ -113,31 +146,35 @@ class RiskSets:
         where, own = np.array(starts, np.intp), until[event] - 1
         ranks = np.concatenate(times), where, since, until, first
         made = cls(ties, weight, event, *ranks, deaths, own, np.zeros(total, np.bool_))
-        left = made._at_risk((weight > 0.0).astype(np.float64)) - np.bincount(own, minlength=total)
-        return replace(made, empty=left == 0.0)
+        return replace(made, empty=made._at_risk((weight > 0.0).astype(np.float64))[0] == 0.0)
 
     def _slices(self) -> Iterator[slice]:
         for low, high in zip(self.starts[:-1], self.starts[1:], strict=True):
             yield slice(int(low), int(high))
 
-    def _at_risk(self, risk: Floats) -> Floats:
-        """Return the sum of the risks of all rows under observation at each time, (t,)."""
-        seen = self.until > self.since
-        left = np.bincount(self.until[seen] - 1, risk[seen], len(self.times))
-        late = seen & (self.since > self.first)
-        come = np.bincount(self.since[late] - 1, risk[late], len(self.times))
-        found = np.empty(len(self.times))
+    def _at_risk(self, risk: Floats) -> tuple[Floats, Floats]:
+        """Return sums of risks at each time, (t,): of rows that stay, and of those with events.
+
+        Nothing is taken away from a sum but what came late, so that the risk of rows that stay is
+        known however small it is beside that of the events.
+        """
+        size, seen = len(self.times), (self.until > self.since) & ~self.event
+        dying = np.bincount(self.own, risk[self.event], size).astype(np.float64)
+        left = np.bincount(self.until[seen] - 1, risk[seen], size)
+        late = (self.until > self.since) & (self.since > self.first)
+        come = np.bincount(self.since[late] - 1, risk[late], size)
+        staying = np.empty(size)
         for at in self._slices():
-            found[at] = np.cumsum(left[at][::-1])[::-1] - np.cumsum(come[at][::-1])[::-1]
-        return found
+            later = np.concatenate([dying[at][1:], [0.0]])
+            staying[at] = np.cumsum((left[at] + later)[::-1])[::-1]
+            staying[at] -= np.cumsum(come[at][::-1])[::-1]
+        return np.maximum(staying, 0.0), dying
 
     def _risks(self, score: Floats) -> tuple[Floats, Floats, Floats, float]:
-        """Return exp(score - top), and sums at each time: of all at risk, of those with events."""
+        """Return exp(score - top), sums at each time of rows that stay and of events, and top."""
         top = float(score.max(initial=0.0))
         factor = _factors(score, top)
-        risk = self.weight * factor
-        dying = np.bincount(self.own, risk[self.event], len(self.times)).astype(np.float64)
-        return factor, np.maximum(self._at_risk(risk), dying), dying, top
+        return factor, *self._at_risk(self.weight * factor), top
 
     def _increments(self, score: Floats) -> tuple[Floats, Floats, Floats, float]:
         """Return what each time adds to the baseline, (t,), and to the exposure of its own events.
@@ -145,43 +182,51 @@ class RiskSets:
         The latter is one for each row with an event, and beside it how sure its event was to come,
         see `tangent`. Exposures are in units of exp(-top).
         """
-        factor, at_risk, dying, top = self._risks(score)
+        factor, staying, dying, top = self._risks(score)
         if self.ties == GROUPED:
-            found, u = self._grouped(factor, at_risk, dying)
+            found, u = self._grouped(factor, staying, dying)
             kept = _kept(u)
             sure = 1.0 - kept * (np.minimum(u, LARGEST_EXPONENT) + kept)
             return found, (1.0 - kept) / factor[self.event], sure, top
-        found = self.deaths / at_risk
+        found = self.deaths / (staying + dying)
         own = found.copy()
         tied = (self.deaths > 1.0) if self.ties == "efron" else np.zeros(len(found), np.bool_)
         if tied.any():
             m, dead = self.deaths[tied], dying[tied]
-            a = m * at_risk[tied] / dead
+            a = m + m * (staying[tied] / dead)
             span = _digamma_difference(a, m)
             found[tied] = m / dead * span
             own[tied] = _tied_part(a, m, span) / dead
         return found, own[self.own], np.zeros(len(self.own)), top
 
-    def _grouped(self, factor: Floats, at_risk: Floats, dying: Floats) -> tuple[Floats, Floats]:
+    def _grouped(self, factor: Floats, staying: Floats, dying: Floats) -> tuple[Floats, Floats]:
         """Return the hazard of each interval that is most likely, (t,), and u of rows with events.
 
         There the sum of u / (exp(u) - 1) over rows with an event is the sum of u over those that
-        stay, where u is the hazard times exp(score). Where nobody stays u has no end; hazards do.
+        stay, where u is the hazard times exp(score). As 1 - u / 2 < u / (exp(u) - 1) < 1, it lies
+        between two bounds. Where nobody stays u has no end; hazards do.
         """
-        own, weight, mine = self.own, self.weight[self.event], factor[self.event]
-        empty, staying = self.empty, np.where(self.empty, 0.0, at_risk - dying)
-        most = LARGEST_HAZARD * self.deaths / dying
-        hazard = np.where(empty, most, self.deaths / (staying + 0.5 * dying))
-        for _ in range(STEPS):
+        own, weight, mine, empty = self.own, self.weight[self.event], factor[self.event], self.empty
+        staying = np.where(empty, 0.0, np.maximum(staying, np.finfo(np.float64).tiny))
+        most = np.log(LARGEST_HAZARD * self.deaths / dying)
+        low = np.where(empty, most, np.log(self.deaths / (staying + 0.5 * dying)))
+        high = np.where(empty, most, np.log(self.deaths) - np.log(np.where(empty, 1.0, staying)))
+        at = low.copy()  # logarithms
+        for step in range(STEPS):
+            hazard = np.exp(at)
             u = hazard[own] * mine
             kept = _kept(u)
             value = np.bincount(own, weight * kept, len(hazard)) - hazard * staying
             slope = np.bincount(own, weight * _kept_slope(u, kept), len(hazard)) - hazard * staying
-            change = np.clip(-value / np.minimum(slope, -1e-300), -1.0, 1.0)  # of its logarithm
-            change[empty] = 0.0
-            hazard = hazard * np.exp(change)
+            low, high = np.where(value >= 0.0, at, low), np.where(value <= 0.0, at, high)
+            asked = at - value / np.minimum(slope, -1e-300)
+            halved = (asked < low) | (asked > high) | (step > FREE_STEPS and step % 2 == 0)
+            to = np.where(halved, 0.5 * (low + high), asked)
+            change = np.where(empty, 0.0, to - at)
+            at = at + change
             if np.abs(change).max(initial=0.0) < CLOSE:
                 break
+        hazard = np.exp(at)
         return hazard, np.where(empty[own], np.inf, hazard[own] * mine)
 
     def _cumulated(self, found: Floats) -> Floats:
@@ -201,12 +246,16 @@ class RiskSets:
         return self._summed(found, own) * math.exp(-top)
 
     def _summed(self, found: Floats, own: Floats) -> Floats:
-        """Return the exposure of each row, (n,), from that of each time and of rows with events."""
+        """Return the exposure of each row, (n,), from that of each time and of rows with events.
+
+        A sum over times before its event has no part of the event's own time, which may be larger.
+        """
         total = np.concatenate([self._cumulated(found), [0.0]])  # place -1 is nothing
-        until = np.where(self.until > self.first, self.until - 1, -1)
+        behind = self.until - self.event
+        until = np.where(behind > self.first, behind - 1, -1)
         since = np.where(self.since > self.first, self.since - 1, -1)
-        exposure = np.where(self.until > self.since, total[until] - total[since], 0.0)
-        exposure[self.event] += own - found[self.own]
+        exposure = np.where(behind > self.since, total[until] - total[since], 0.0)
+        exposure[self.event] += own
         return np.asarray(exposure)
 
     def tangent(self, score: Floats) -> tuple[Floats, Floats]:
@@ -216,11 +265,48 @@ class RiskSets:
         An event that was sure to come within its interval says nothing of scores, and counts less
         than 1, with as much less exposure; others are events and exposures as they are.
         """
+        exposure, events, top = self._tangent(score)
+        return exposure * math.exp(-top), events
+
+    def hazards(self, score: Floats) -> tuple[Floats, Floats]:
+        """Return what `tangent` does, with hazards at the scores in place of exposures."""
+        exposure, events, top = self._tangent(score)
+        return exposure * _factors(score, top), events
+
+    def _tangent(self, score: Floats) -> tuple[Floats, Floats, float]:
         found, own, sure, top = self._increments(score)
         events = self.event.astype(np.float64)
         events[self.event] -= sure
         own = own - sure / _factors(score[self.event], top)
-        return self._summed(found, own) * math.exp(-top), events
+        return self._summed(found, own), events, top
+
+    def spans(self, score: Floats, most: int) -> Spans:
+        """Return the hazards of `tangent` by time, or by neighbouring times if more than `most`."""
+        found, own, sure, top = self._increments(score)
+        factor = _factors(score, top)
+        risk, total = self.weight * factor, self._cumulated(found)
+        step = -(-len(found) // most)
+        starts = [np.arange(at.start, at.stop, step) for at in self._slices()]
+        begin = np.concatenate(starts)
+        group = np.searchsorted(begin, np.arange(len(found)), "right") - 1
+        earlier = np.concatenate([[0.0], total[:-1]])  # before each time
+        earlier[self.starts[:-1]] = 0.0
+        before = earlier[begin]
+        seen = self.until > self.since
+
+        def part(place: Index, to: Floats, sign: float) -> Part:
+            """Return what rows had until a time `place`, up to where the baseline was `to`."""
+            signed = np.where(seen & (place >= self.first), sign * risk, 0.0)
+            at = group[np.maximum(place, 0)]
+            return Part(at, signed, signed * (to - before[at]))
+
+        last = self.until - 1
+        until = part(last, np.where(self.event, earlier[last], total[last]), 1.0)
+        until.mass[self.event] += self.weight[self.event] * (own * factor[self.event] - sure)
+        late, came = bool((seen & (self.since > self.first)).any()), self.since - 1
+        parts = (until, part(came, total[came], -1.0)) if late else (until,)
+        ends = np.cumsum([0, *map(len, starts)])
+        return Spans(parts, np.bincount(group, found).astype(np.float64), ends)
 
     def baseline(self, score: Floats) -> Floats:
         """Return the cumulated baseline hazard at each time of `times`, (t,)."""
@@ -237,26 +323,26 @@ class RiskSets:
         means = np.empty((len(self.times), values.shape[1]))
         for k, column in enumerate(values.T):
             each = risk * column
-            dying = np.bincount(self.own, each[self.event], len(self.times))
             told = np.bincount(self.own, each[self.event] * own, len(self.times))
-            means[:, k] = ((self._at_risk(each) - dying) * found + told) / self.deaths
+            means[:, k] = (self._at_risk(each)[0] * found + told) / self.deaths
         return means
 
     def log_likelihood(self, score: Floats) -> float:
         """Return the logarithm of the partial likelihood; grouped times have a full one."""
-        factor, at_risk, dying, top = self._risks(score)
-        own = float((self.weight[self.event] * score[self.event]).sum())
+        factor, staying, dying, top = self._risks(score)
         if self.ties == GROUPED:
-            hazard, u = self._grouped(factor, at_risk, dying)
+            hazard, u = self._grouped(factor, staying, dying)
             came = float((self.weight[self.event] * np.log(-np.expm1(-u))).sum())
-            return came - float((hazard * np.where(self.empty, 0.0, at_risk - dying)).sum())
-        logs = self.deaths * np.log(at_risk)
+            return came - float((hazard * np.where(self.empty, 0.0, staying)).sum())
+        logs = self.deaths * np.log(staying + dying)
         tied = (self.deaths > 1.0) if self.ties == "efron" else np.zeros(len(logs), np.bool_)
         if tied.any():
             m, dead = self.deaths[tied], dying[tied]
-            a = m * at_risk[tied] / dead
-            logs[tied] = m * np.log(dead / m) + _log_gamma_difference(a, m)
-        return own - float(logs.sum()) - top * float(self.deaths.sum())
+            logs[tied] = m * np.log(dead / m) + _log_gamma_difference(
+                m + m * (staying[tied] / dead), m
+            )
+        own = self.weight[self.event] * (score[self.event] - top)
+        return float((np.bincount(self.own, own, len(logs)) - logs).sum())
 
 
 def _factors(score: Floats, top: float) -> Floats:
@@ -287,7 +373,7 @@ def _digamma_difference(a: Floats, m: Floats) -> Floats:
 
 def _digamma_tail(x: Floats) -> Floats:
     """Return what the digamma function has beside log(x), for x from `SHIFTED` on."""
-    z = 1.0 / (x * x)
+    z = (1.0 / x) ** 2
     series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132))))
     return -0.5 / x - series
 
@@ -324,6 +410,6 @@ def _log_gamma_difference(a: Floats, m: Floats) -> Floats:
 
 def _log_gamma_tail(x: Floats) -> Floats:
     """Return what log(gamma(x)) has beside (x - 1/2) log(x) - x, but for a constant."""
-    z = 1.0 / (x * x)
+    z = (1.0 / x) ** 2
     series = 1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z * (1 / 1188))))
     return np.asarray(series / x)

@@ -33,19 +33,18 @@ class Rows:
 
 
 class Exposed(NamedTuple):
-    """Targets and weights of a Poisson fit, (n,) each, and what scores are less than they were."""
+    """Targets and weights of a Poisson fit, (n,) each."""
 
     y: Floats
     weight: Floats
-    shift: float
 
 
-def exposed(risk: RiskSets, weight: Floats, score: Floats) -> Exposed:
-    """Return targets and weights of a Poisson fit beside the baseline at some scores (n,).
+def exposed(risk: RiskSets, weight: Floats) -> Exposed:
+    """Return targets and weights of a Poisson fit beside the baseline without terms.
 
-    Weights add up to what they did, so that a penalty means the same beside every baseline.
+    Weights add up to what they did, so that a penalty means the same as for the likelihood.
     """
-    exposure, event = risk.tangent(score)
+    exposure, event = risk.tangent(np.zeros(len(weight)))
     found = weight * exposure
     if not found.sum() > 0.0:
         raise InputError(
@@ -55,7 +54,7 @@ def exposed(risk: RiskSets, weight: Floats, score: Floats) -> Exposed:
     factor = float(weight.sum() / found.sum())
     found = np.maximum(found * factor, LEAST * weight)
     rates = np.divide(event * weight, found, out=np.zeros(len(found)), where=found > 0.0)
-    return Exposed(rates, found, float(np.log(factor)))
+    return Exposed(rates, found)
 
 
 def exposed_first(seen: FollowUp, risk: RiskSets, weight: Floats) -> Exposed:
@@ -64,10 +63,9 @@ def exposed_first(seen: FollowUp, risk: RiskSets, weight: Floats) -> Exposed:
     Of several causes it is that of an event of any cause, the same for all of them: what follows
     from the weights of the rows (knots, centres, thresholds) is then the same, too.
     """
-    null = np.zeros(len(weight))
     if seen.status is None:
-        return exposed(risk, weight, null)
-    found = exposed(RiskSets.of(seen.of_any_cause, weight, risk.ties), weight, null)
+        return exposed(risk, weight)
+    found = exposed(RiskSets.of(seen.of_any_cause, weight, risk.ties), weight)
     return found._replace(y=np.where(seen.event, found.y, 0.0))
 
 

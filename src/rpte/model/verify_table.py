@@ -17,7 +17,7 @@ from rpte.model.check import NOT_CHECKED, Check, checked
 from rpte.model.importance import RECORD as IMPORTANCES
 from rpte.model.importance import measured_importances
 from rpte.model.ledger import BALANCE, BASELINE, OPTIMALITY, UNMET_MISSING, withdrawn
-from rpte.model.observed import Rows, exposed, exposed_first, observed
+from rpte.model.observed import Rows, exposed_first, observed
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.survival import SurvivalTarget, longest_times, steps_of
 from rpte.model.target import NumberTarget
@@ -101,15 +101,16 @@ def training_checks(model: Model, rows: Rows) -> list[Check]:
 def _survival_checks(model: Model, rows: Rows, seen: FollowUp) -> list[Check]:
     """Return the checks of a model of times until an event.
 
-    Terms were found beside the baseline of the model without terms; the optimality conditions hold
-    beside that of the model.
+    Terms were found beside the baseline of the model without terms; the optimality conditions are
+    those of the likelihood.
     """
     target, score = model.target, model.score(rows.inputs)
     assert isinstance(target, SurvivalTarget)
     risk = RiskSets.of(seen, rows.weight, target.ties)
-    first, last = exposed_first(seen, risk, rows.weight), exposed(risk, rows.weight, score)
+    first = exposed_first(seen, risk, rows.weight)
     searched = replace(rows, y=first.y, weight=first.weight)
-    fitted = replace(rows, y=last.y, weight=last.weight)
+    hazard, events = risk.hazards(score)
+    slopes = 2.0 * rows.weight * (hazard - events) / rows.weight.sum()
     deviance = -2.0 * risk.log_likelihood(score) / float(rows.weight.sum())
     return [
         *same_table(model, rows),
@@ -118,7 +119,7 @@ def _survival_checks(model: Model, rows: Rows, seen: FollowUp) -> list[Check]:
         *derived_checks(model, merged(searched, model.loss)),
         mean_contributions(model, rows),
         *stored_importances(model, rows),
-        *optimal(model, fitted, (last.shift, deviance, searched)),
+        *optimal(model, rows, (slopes, deviance, searched)),
         *baseline_is(model, rows, seen, risk),
     ]
 
@@ -328,19 +329,22 @@ def stored_importances(model: Model | ClassesModel, rows: Rows) -> list[Check]:
 
 
 def optimal(
-    model: Model, rows: Rows, hazards: tuple[float, float, Rows] | None = None
+    model: Model, rows: Rows, hazards: tuple[Floats, float, Rows] | None = None
 ) -> list[Check]:
     """Active coefficients satisfy the optimality conditions of the recorded Stage 3 objective.
 
-    Of `hazards` the shift of scores, the deviance and the rows beside the first baseline are given.
+    Of `hazards` the derivative of the deviance by each score, the deviance and the rows beside the
+    first baseline are given.
     """
     objective = model.training.get("objective")
     if objective is None:
         return []
     score, unit = model.target.fit_score(model.score(rows.inputs)), model.target.factor
-    score = score if hazards is None else score - hazards[0]
-    pulls = model.loss.residuals(score, rows.y, rows.weight).gradient
-    residual = -2.0 * pulls / rows.weight.sum()
+    if hazards is None:
+        pulls = model.loss.residuals(score, rows.y, rows.weight).gradient
+        residual = -2.0 * pulls / rows.weight.sum()
+    else:
+        residual = hazards[0]
     worst, where = abs(float(residual.sum())), "intercept"
     cost = 0.0
     for name, column, scaled, factor in _penalised(model, rows.inputs):

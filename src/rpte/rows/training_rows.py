@@ -168,6 +168,22 @@ class MemoryRows:
         """Yield what a function returns for each block, in order; they run in threads."""
         return thread_map(function, self._blocks)
 
+    def beside(self, *values: Array) -> Beside:
+        """Return the blocks, each with its rows of some values (..., n)."""
+        parts = zip(self._blocks, RowBlocks(self.n_rows), strict=True)
+        return Beside([(block, *(each[..., at] for each in values)) for block, at in parts])
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Blocks with values that only some passes need."""
+
+    blocks: list[tuple[Any, ...]]  # a `KeptBlock` and its values
+
+    def map(self, function: Callable[[tuple[Any, ...]], T], /) -> Iterator[T]:
+        """Yield what a function returns for each block with its values, in order."""
+        return thread_map(function, self.blocks)
+
 
 def _block(table: Table, rows: slice, room: int) -> KeptBlock:
     """Return some rows; cells in another order are taken when they are asked for."""

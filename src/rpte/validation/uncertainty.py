@@ -20,7 +20,7 @@ from rpte.estimation.monotone import solve_in_order
 from rpte.estimation.problem import AnyProblem
 from rpte.estimation.solver import Fit
 from rpte.fit.coefficients import Estimate, leaf_order
-from rpte.fit.hazards import Hazards, estimate_hazards, retargeted
+from rpte.fit.hazards import Hazards, estimate_hazards
 from rpte.fit.refit import freeze_zero_leaves, problem
 from rpte.losses.risk_sets import FollowUp, RiskSets
 from rpte.model.classes import one_score
@@ -349,7 +349,8 @@ class Refit:
         assert isinstance(self.target, SurvivalTarget)
         weight = design.weight
         hazards = Hazards(weight, RiskSets.of(seen, weight, self.target.ties))
-        first = retargeted(design, hazards.exposed(np.zeros(len(weight))))
+        null = hazards.exposed()
+        first = replace(design, y=null.y, weight=null.weight)
         fit = estimate_hazards(hazards, first, self._solved, self.objective["l1_ratio"], None).fit
         score = design.score(0.0, fit.coefficients)
         return replace(fit, intercept=-float(np.average(score, weights=weight)))
