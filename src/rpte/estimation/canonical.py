@@ -24,7 +24,7 @@ from scipy.optimize import nnls
 from rpte.estimation.newton import ProxNewton
 from rpte.estimation.problem import AnyProblem
 from rpte.estimation.quadratic import RANK, Penalty, spectrum
-from rpte.estimation.solver import Fit, fit_of, lambda_max
+from rpte.estimation.solver import Fit, allowed_residual, fit_of, lambda_max
 from rpte.kernels.blas import one_blas_thread
 from rpte.rows import scale
 from rpte.utils.arrays import Floats, Index, Mask
@@ -59,7 +59,7 @@ def canonical(design: AnyProblem, fit: Fit, conditions: Conditions, groups: Sequ
         whole = _whole(design, penalty, fit, sums)
         if _is_independent(design, penalty, fit, whole):
             point = _shifted(design, (fit.intercept, fit.coefficients), whole, conditions)
-            return _moved(fit, penalty, *point)
+            return _moved(fit, penalty, top, *point)
     target = min(1e-13 * top, 1e-10 * fit.l1)
     with one_blas_thread():
         engine = _engine(design, fit.intercept, fit.coefficients)
@@ -124,11 +124,12 @@ def _has_full_rank(gram: Floats) -> bool:
     return not values.size or bool(np.diag(gram).all() and values[0] > INDEPENDENT * values[-1])
 
 
-def _moved(fit: Fit, penalty: Penalty, intercept: float, theta: Floats) -> Fit:
+def _moved(fit: Fit, penalty: Penalty, top: float, intercept: float, theta: Floats) -> Fit:
     """Return the fit at another point of the same score, and so of the same gradient."""
     kkt = max(fit.kkt, float(penalty.residuals(fit.gradient, theta).max()))
     objective = fit.objective + (penalty.value(theta) - penalty.value(fit.coefficients))
-    return replace(fit, intercept=intercept, coefficients=theta, objective=objective, kkt=kkt)
+    found = replace(fit, intercept=intercept, coefficients=theta, objective=objective, kkt=kkt)
+    return replace(found, converged=fit.converged and kkt <= allowed_residual(fit.l1, top))
 
 
 def _basic(design: AnyProblem, penalty: Penalty, engine: ProxNewton) -> Point:

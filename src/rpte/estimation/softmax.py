@@ -23,7 +23,12 @@ import numpy as np
 from rpte.columns.limits import ZERO
 from rpte.estimation.problem import pull
 from rpte.estimation.quadratic import Penalty, minimise_quadratic
-from rpte.estimation.solver import ROUNDING, check_penalty, target_residual
+from rpte.estimation.solver import (
+    ROUNDING,
+    allowed_residual,
+    check_penalty,
+    target_residual,
+)
 from rpte.kernels.blas import one_blas_thread
 from rpte.losses import Multinomial
 from rpte.rows.passes import RowBlocks, add
@@ -173,7 +178,7 @@ def solve_classes(
         if l1_ratio == 1.0:
             newton.point = _canonical(problem, newton.point)
             kkt = newton.worst()
-    tolerance = min(1e-6 * top, 1e-3 * l1) if top > 0.0 else 1e-6 * l1
+    tolerance = allowed_residual(l1, top)
     if kkt > tolerance:
         text = "Stage 3 did not converge at lambda=%.6g: residual %.3g after %d steps, %.3g allowed"
         logger.warning(text, l1, kkt, steps, tolerance)

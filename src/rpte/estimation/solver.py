@@ -135,6 +135,11 @@ def target_residual(l1: float, top: float) -> float:
     return min(1e-9 * top, 1e-6 * l1) if top > 0.0 else 1e-9 * l1
 
 
+def allowed_residual(l1: float, top: float) -> float:
+    """Largest residual of a fit that has converged."""
+    return min(1e-6 * top, 1e-3 * l1) if top > 0.0 else 1e-6 * l1
+
+
 def fit_of(
     engine: ProxNewton,
     penalty: Penalty,
@@ -145,7 +150,7 @@ def fit_of(
     steps_before: int = 0,
 ) -> Fit:
     """Freeze the state of the iteration; say so when it missed its tolerance."""
-    tolerance = min(1e-6 * top, 1e-3 * l1) if top > 0.0 else 1e-6 * l1
+    tolerance = allowed_residual(l1, top)
     converged = outcome.kkt <= tolerance
     if not converged:
         text = "Stage 3 did not converge at lambda=%.6g: residual %.3g after %d steps, %.3g allowed"

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte.errors import InputError, RPTEWarning
+from rpte.fit.learned import unconverged_text
 from rpte.table.inputs import Inputs
 from rpte.table.read import read_training
 from rpte.table.table import read_weights, repetitions
 
 if TYPE_CHECKING:
+    from rpte.fit.learned import Learned
     from rpte.fit.settings import Settings
     from rpte.model.causes import CausesModel
-from rpte.model.classes import ClassesModel
-from rpte.model.model import Model
+    from rpte.model.classes import ClassesModel
+    from rpte.model.model import Model
 
 
 def refuse_sparse(X: Any, reason: str = "") -> None:
@@ -63,8 +65,20 @@ def warn_of_idle_groups(groups: Any, settings: Settings) -> None:
     )
 
 
-def warn_of_result(model: Model | ClassesModel | CausesModel) -> None:
-    """Warn of a search that ran out of time, or else of a model without terms, with the reason."""
+def warn_of_result(learned: Learned) -> None:
+    """Warn of models that are no optimum, and of a search that ran out of time.
+
+    If it did not, warn of a model without terms, with the reason.
+    """
+    model, others = learned.model, [m for m in learned.frontier if unconverged_text(m) is not None]
+    if (text := unconverged_text(model)) is not None:
+        warnings.warn(text, RPTEWarning, stacklevel=3)
+    elif others:
+        text = (
+            f"{len(others)} of {len(learned.frontier)} models in frontier_models_ did not "
+            "converge (converged=False in their training['objective']); model_ did. Use that one"
+        )
+        warnings.warn(text, RPTEWarning, stacklevel=3)
     stopped = model.training["validation"].get("stopped")
     if stopped is not None:
         message = (

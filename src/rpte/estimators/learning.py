@@ -71,7 +71,7 @@ class LearningMixin(CallbackSupportMixin):  # type: ignore[misc,unused-ignore]
             learned = _searched(data, watch).stopped_by(watch)
             learned, rows = with_importances(learned, data.training.counted)
         learned = learned.with_training(lambda kept: {**kept, **data.record})
-        warn_of_result(learned.model)
+        warn_of_result(learned)
         self._keep(learned, data, rows)
         task.end()
 

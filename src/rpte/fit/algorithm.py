@@ -1,12 +1,14 @@
 """The paper's Algorithm 1: vocabulary, trees, terms, fit, model; selection runs it per fold."""
 
+from dataclasses import replace
+
 from rpte.estimation.candidate import CandidatePenalty
 from rpte.estimation.problem import AnyProblem
 from rpte.estimation.terms import TermSet, choose_terms
 from rpte.fit.assemble import assemble
 from rpte.fit.assemble_classes import assemble_classes
 from rpte.fit.coefficients import Estimate, estimate, estimate_classes
-from rpte.fit.hazards import estimate_hazards
+from rpte.fit.hazards import estimate_hazards, is_out_of_range
 from rpte.fit.structure_learner import Discovery, StructureLearner
 from rpte.fit.training import NOT_COMPARED, Record, Training
 from rpte.model.classes import ClassesModel
@@ -14,6 +16,8 @@ from rpte.model.model import Model
 from rpte.rows import scale
 from rpte.utils.arrays import Floats
 from rpte.utils.progress import ESTIMATING, GROWING, MINING, Watch
+
+RAISED = 2.0  # times a penalty that leaves hazards out of range
 
 
 def learn(training: Training, watch: Watch) -> Model | ClassesModel:
@@ -61,13 +65,33 @@ def fit_model(
         record = training.record(found, of_classes, penalty, compared)
         return assemble_classes(training, of_classes, record)
     terms, start, design = training.problem(found, terms, start)
-
-    def solve(design: AnyProblem, start: Floats | None) -> Estimate:
-        return estimate(design, terms, training.rows.schema, training.settings, penalty, start)
-
-    if training.hazards is None:
-        estimated = solve(design, start)
-    else:
-        estimated = estimate_hazards(training.hazards, design, solve, penalty.l1_ratio, start)
+    estimated, penalty = _estimate(training, design, terms, penalty, start)
     record = training.record(found, estimated, penalty, compared)
     return assemble(training, estimated.trained(terms), record)
+
+
+def _estimate(
+    training: Training,
+    design: AnyProblem,
+    terms: TermSet,
+    penalty: CandidatePenalty,
+    start: Floats | None,
+) -> tuple[Estimate, CandidatePenalty]:
+    """Solve equation (5) of one score; return the penalty too.
+
+    Where terms tell the order of times exactly, the likelihood has no optimum but for the penalty,
+    and that of a small one may be out of range. Validation compares penalties beside the first
+    baseline and does not see this; the penalty that it chose is then raised.
+    """
+    schema, settings = training.rows.schema, training.settings
+
+    def solve(design: AnyProblem, start: Floats | None) -> Estimate:
+        return estimate(design, terms, schema, settings, penalty, start)
+
+    if training.hazards is None:
+        return solve(design, start), penalty
+    while True:
+        found = estimate_hazards(training.hazards, design, solve, penalty.l1_ratio, start)
+        if settings.l1 != "cv" or not is_out_of_range(found):
+            return found, penalty
+        penalty = replace(penalty, l1=RAISED * penalty.l1)

@@ -14,13 +14,15 @@ from rpte.estimation.partial_likelihood import PartialLikelihood
 from rpte.estimation.problem import AnyProblem
 from rpte.estimation.solver import lambda_max
 from rpte.fit.coefficients import Estimate
-from rpte.losses.risk_sets import FollowUp, RiskSets
+from rpte.losses.risk_sets import LARGEST_RANGE, FollowUp, RiskSets
 from rpte.model.certificate import stage3_tolerance
 from rpte.model.observed import Exposed, exposed, exposed_first
 from rpte.model.survival import SurvivalTarget, longest_times
 from rpte.rows.training_rows import MemoryRows
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats
+
+AT_LIMIT = 0.9  # of the largest range of scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,3 +96,9 @@ def estimate_hazards(
     found = solve(problem, start)
     converged = found.fit.kkt <= stage3_tolerance(top, found.fit.l1)
     return Estimate(replace(found.fit, converged=converged), problem, found.ties, top)
+
+
+def is_out_of_range(found: Estimate) -> bool:
+    """Tell whether a fit ended where scores differ as much as a baseline can be stored for."""
+    score = found.design.score(0.0, found.fit.coefficients)
+    return not found.fit.converged and float(np.ptp(score)) > AT_LIMIT * LARGEST_RANGE

@@ -41,3 +41,20 @@ class Learned:
             return {**training, "validation": {**training["validation"], **watch.record()}}
 
         return self.with_training(told)
+
+
+def unconverged_text(model: Model | ClassesModel | CausesModel) -> str | None:
+    """Return what to say of a model whose coefficients are not the optimum; None if they are."""
+    models = model.models if isinstance(model, CausesModel) else (model,)
+    objectives = [each.training["objective"] for each in models]
+    missed = [each for each in objectives if each is not None and not each["converged"]]
+    if not missed:
+        return None
+    worst = max(missed, key=lambda each: float(each["kkt_residual"] / each["tolerance"]))
+    return (
+        f"Stage 3 did not converge: the largest residual of the optimality conditions is "
+        f"{worst['kkt_residual']:.3g}, {worst['tolerance']:.3g} is allowed. The coefficients are "
+        f"not the optimum at l1={worst['l1']:.3g}, and verify will say so. Fit with a larger "
+        f"penalty, such as l1={2.0 * worst['l1']:.3g}, or leave out columns that give the target "
+        "away"
+    )

@@ -4,7 +4,7 @@ The terms are those that the model has: a coefficient of zero stays zero, others
 Penalty and limits are those of the model; monotone directions hold again in the result.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from rpte.columns.kinds import RAW
 from rpte.columns.limits import Permissions
-from rpte.errors import InputError
+from rpte.errors import InputError, warn
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.design import Design
 from rpte.estimation.held_rows import TermValues
@@ -24,6 +24,7 @@ from rpte.fit.assemble_classes import assemble_classes
 from rpte.fit.coefficients import ClassesEstimate, Estimate, estimate, estimate_classes
 from rpte.fit.hazards import estimate_hazards
 from rpte.fit.importance import measure_importances
+from rpte.fit.learned import unconverged_text
 from rpte.fit.settings import Settings
 from rpte.fit.training import Training
 from rpte.model.certificate import monotone_directions
@@ -65,9 +66,19 @@ def refit(
     table.
     """
     given = {"exposure": exposure, "offset": offset, "entry": entry, "strata": strata}
+    made: AnyModel
     if isinstance(model, ClassesModel):
         check_no_beside(given)
-        return _refit_classes(model, X, y, sample_weight)
+        made = _refit_classes(model, X, y, sample_weight)
+    else:
+        made = _refit(model, X, y, sample_weight, given)
+    if (text := unconverged_text(made)) is not None:
+        warn(text)
+    return made
+
+
+def _refit(model: Model, X: Any, y: Any, sample_weight: Any, given: Mapping[str, Any]) -> Model:
+    """Return a model of one score with its coefficients estimated again."""
     if not model.settings["reassign"]:
         raise InputError("the leaf values are those of Stage 2 (reassign=false); fit it again")
     beside = {role: named(X, values) for role, values in given.items()}
