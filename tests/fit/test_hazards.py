@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from data_folder import needs_data
-from rpte import RPTESurvival
-from survival_tables import gbsg2, made_times, tied_times
+from rpte import RPTESurvival, RPTEWarning
+from survival_tables import gbsg2, made_times, strong_times, tied_times
 
 ALMOST_NONE = 1e-10  # a penalty that moves no coefficient by more than 1e-9
 
@@ -179,7 +179,6 @@ STRONG = made_times(1500, 4, effect=4.0)
 
 @cache
 def strong(**parameters):
-    """Beside the baseline before, a step is a small part of the way: it is extrapolated."""
     return RPTESurvival(vocabulary="original", max_trees=0, l1=1e-5, **parameters).fit(*STRONG)
 
 
@@ -197,3 +196,50 @@ def test_strong_effects_are_those_of_scikit_survival():
     peer = peers.CoxPHSurvivalAnalysis(ties="efron", tol=1e-12).fit(X, surv)
     found = slopes(strong())
     np.testing.assert_allclose([found[name] for name in X], peer.coef_, atol=1e-3)
+
+
+FORMS = [{}, {"ties": "breslow"}, {"loss": "discrete"}, {"l1": 0.01}]
+
+
+def assert_optimum(X, y, parameters):
+    mine = RPTESurvival(**parameters).fit(X, y)
+    objective = mine.model_.training["objective"]
+    assert objective["converged"]
+    assert objective["kkt_residual"] <= objective["tolerance"]
+    assert all(check.holds is not False for check in mine.verify(X, y))
+
+
+@pytest.mark.parametrize("parameters", FORMS)
+@pytest.mark.parametrize("tied", [False, True])
+def test_times_that_a_column_gives_away(parameters, tied):
+    assert_optimum(*strong_times(100, 0, 0.1, 0.8, tied), parameters)
+
+
+@pytest.mark.slow(reason="96 fits with inner validation")
+@pytest.mark.parametrize("parameters", FORMS)
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.1, 0.3])
+@pytest.mark.parametrize("share", [0.5, 0.8, 1.0])
+@pytest.mark.parametrize("tied", [False, True])
+def test_all_kinds_of_strong_times(parameters, noise, share, tied):
+    assert_optimum(*strong_times(300, 1, noise, share, tied), parameters)
+
+
+@pytest.mark.parametrize("form", [{}, {"loss": "discrete"}])
+def test_scores_that_no_baseline_can_be_stored_for_are_said(form):
+    """Times in the order of a column: without a penalty its slope has no end."""
+    X, y = strong_times(100, 0, 0.0, 1.0)
+    settings = {"vocabulary": "original", "max_trees": 0, **form}
+    with pytest.warns(RPTEWarning, match=r"did not converge.*l1=1e-07.*such as l1=2e-07"):
+        RPTESurvival(l1=1e-7, **settings).fit(X, y)
+    mine = RPTESurvival(**settings).fit(X, y)
+    assert mine.model_.training["objective"]["converged"]
+    assert all(check.holds is not False for check in mine.verify(X, y))
+
+
+def test_causes_that_a_column_gives_away():
+    X, (_, time) = strong_times(100, 2, 0.1, 1.0)
+    status = np.where(X["b"] > 0.5, 0, np.where(X["b"] > -0.3, 1, 2))
+    mine = RPTESurvival(l1=0.01).fit(X, (status, time))
+    for model in mine.model_.models:
+        assert model.training["objective"]["converged"]
+    assert all(check.holds is not False for check in mine.verify(X, (status, time)))

@@ -28,6 +28,15 @@ def tied_times(n, seed, entry=False, strata=False):
     return X, FollowUp(time, event, since, stratum)
 
 
+def strong_times(n, seed, noise, share, tied=False):
+    """Return two columns, the first of which gives times away but for noise, and (event, time)."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 2)), columns=["a", "b"])
+    log_time = -2.0 * X["a"].to_numpy() + noise * rng.normal(size=n)
+    time = np.exp(np.round(3.0 * log_time) / 3.0 if tied else log_time)
+    return X, (rng.random(n) < share, time)
+
+
 def gbsg2():
     """Return the German breast cancer study: variables, and (event, time)."""
     table = pd.read_csv(DATA / "panel" / "surv_gbsg2.csv")

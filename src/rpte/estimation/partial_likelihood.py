@@ -100,11 +100,11 @@ class PartialLikelihood(ExactProblem[HazardPoint]):
         return self._point(intercept, theta, self.score(intercept, theta))
 
     def _point(self, intercept: float, theta: Floats, score: Floats) -> HazardPoint:
+        if np.ptp(score) > LARGEST_RANGE:  # no step may end here
+            return HazardPoint(intercept, theta, np.inf, None, score, *np.zeros((2, len(score))))
         factor = 2.0 / float(self.risk.weight.sum())
         hazard, events = self.risk.hazards(score)
         row_weight, loss = factor * self.risk.weight, -factor * self.risk.log_likelihood(score)
-        if np.ptp(score) > LARGEST_RANGE:
-            loss = np.inf
         derivatives = row_weight * (hazard - events), row_weight * hazard
         return HazardPoint(intercept, theta, loss, None, score, *derivatives)
 

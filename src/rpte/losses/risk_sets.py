@@ -224,7 +224,7 @@ class RiskSets:
             to = np.where(halved, 0.5 * (low + high), asked)
             change = np.where(empty, 0.0, to - at)
             at = at + change
-            if np.abs(change).max(initial=0.0) < CLOSE:
+            if (np.abs(change) / np.maximum(np.abs(at), 1.0)).max(initial=0.0) < CLOSE:
                 break
         hazard = np.exp(at)
         return hazard, np.where(empty[own], np.inf, hazard[own] * mine)
