@@ -15,9 +15,11 @@ from rpte.estimation.block_terms import BlockTerms
 from rpte.estimation.canonical import canonical
 from rpte.estimation.design import Design
 from rpte.estimation.monotone import solve_in_order
+from rpte.estimation.partial_likelihood import PartialLikelihood
 from rpte.estimation.solver import lambda_max, solve
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.design_products import add_leaf_rows, add_sums_and_peaks, fill_terms
+from rpte.losses.risk_sets import FollowUp, RiskSets
 from rpte.rows import scale
 from rpte.rows import training_rows as rows_module
 from rpte.rows.threads import worker_threads
@@ -387,3 +389,26 @@ def test_what_is_not_unique_on_many_rows_is_made_canonical_too(seed, monkeypatch
     monkeypatch.setattr(scale, "LONG_ABOVE", 60)
     found = canonical(design, fit, conditions, groups)
     np.testing.assert_allclose(found.coefficients, expected.coefficients, atol=1e-6)
+
+
+@pytest.mark.parametrize("entry", [False, True])
+def test_hazards_over_blocks_are_those_of_terms_that_are_held(case, entry):
+    rng, n = np.random.default_rng(5), case[0].n_rows
+    time = rng.integers(1, 40, n).astype(float)
+    since = np.where(rng.random(n) < 0.3, np.floor(time / 2), 0.0) if entry else None
+    rows = FollowUp(time, rng.random(n) < 0.6, since)
+    risk = RiskSets.of(rows, case[0].weight, "efron")
+    held, blocks = (PartialLikelihood(each, risk) for each in designs(case))
+    theta = 0.1 * rng.normal(size=held.n_terms)
+    ends = [problem.at(0.0, theta) for problem in (held, blocks)]
+    assert ends[0].loss == pytest.approx(ends[1].loss, rel=1e-12)
+    same(held.slopes(ends[0])[1], blocks.slopes(ends[1])[1])
+    some = held.select(rng.random(held.n_terms) < 0.7)
+    with one_blas_thread():
+        first = held.gram(some, ends[0], 1.0, 1e-10, True)[0].centred
+        second = blocks.gram(some, ends[1], 1.0, 1e-10, True)[0].centred
+    np.testing.assert_allclose(first, second, rtol=1e-9, atol=1e-9 * np.abs(first).max())
+    l1 = 0.1 * lambda_max(held)
+    fits = [solve(problem, l1) for problem in (held, blocks)]
+    assert all(fit.converged for fit in fits)
+    assert fits[0].objective == pytest.approx(fits[1].objective, rel=1e-10)

@@ -1,12 +1,16 @@
 """Algorithm 1 by itself: a fixed penalty, the ablation without Stage 3, and the clock."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from fit_tables import mixed_case
-from rpte import RPTEClassifier
+from rpte import RPTEClassifier, RPTERegressor, RPTESurvival, RPTEWarning
+from rpte.estimation import newton, softmax
 from rpte.estimators.parameters import checked_parameters, settings_for
 from rpte.fit.algorithm import learn, learn_structure
+from rpte.fit.refit import refit
 from rpte.fit.training import Training
 from rpte.model.target import Target
 from rpte.table.read import read_training
@@ -65,3 +69,42 @@ def test_when_the_time_is_up_no_tree_is_grown():
     found = learn_structure(training, watch)
     assert found.structure.trees == ()
     assert watch.stopped is not None
+
+
+NUMBERS = np.random.default_rng(0).normal(size=(120, 2))
+SIGNAL = NUMBERS[:, 0] + 0.5 * NUMBERS[:, 1]
+FITS = {
+    "two classes": (RPTEClassifier(l1=0.01), SIGNAL > 0),
+    "published": (RPTEClassifier.paper(), SIGNAL > 0),
+    "validated": (RPTEClassifier(vocabulary="original", max_trees=0), SIGNAL > 0),
+    "several classes": (RPTEClassifier(l1=0.01), np.digitize(SIGNAL, [-0.5, 0.5])),
+    "published numbers": (RPTERegressor.paper(), SIGNAL),
+    "times": (RPTESurvival(l1=0.01), (SIGNAL < 1, np.exp(SIGNAL))),
+    "intervals": (RPTESurvival(l1=0.01, loss="discrete"), (SIGNAL < 1, np.exp(SIGNAL))),
+    "causes": (RPTESurvival(l1=0.01), (np.digitize(SIGNAL, [-0.5, 1.0]), np.exp(NUMBERS[:, 0]))),
+    **{
+        loss: (RPTERegressor(l1=0.01, loss=loss), np.round(np.exp(SIGNAL)) + 1.0)
+        for loss in ("squared_error", "poisson", "gamma", "tweedie")
+    },
+}
+
+
+REMEDY = r"did not converge: .* larger penalty, such as l1="
+REMEDIES = {"validated": r"models in frontier_models_ did not converge"}  # the chosen one did
+
+
+@pytest.mark.parametrize("task", FITS)
+def test_a_model_that_did_not_converge_is_said(task, monkeypatch):
+    """And one that did is not: for every task, with a solver that gives up at once."""
+    estimator, y = FITS[task]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RPTEWarning)
+        model = estimator.fit(NUMBERS, y).model_
+    steps = 1 if task == "causes" else 0  # of causes, terms that some cause has are joined
+    monkeypatch.setattr(newton, "MAX_STEPS", steps)
+    monkeypatch.setattr(softmax, "MAX_STEPS", steps)
+    with pytest.warns(RPTEWarning, match=REMEDIES.get(task, REMEDY)):
+        estimator.fit(NUMBERS, y)
+    if task != "causes":
+        with pytest.warns(RPTEWarning, match="did not converge"):
+            refit(model, NUMBERS, y)
