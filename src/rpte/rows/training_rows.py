@@ -16,7 +16,7 @@ from rpte.rows.threads import thread_map
 from rpte.table.inputs import Inputs, Picked
 from rpte.table.schema import Schema
 from rpte.table.table import Table
-from rpte.utils.arrays import Array, Floats
+from rpte.utils.arrays import Array
 
 T = TypeVar("T")
 
@@ -113,17 +113,11 @@ def taken(block: Table, names: Collection[str]) -> Inputs:
 class MemoryRows:
     """A table in memory, in the order that content gives its rows."""
 
-    def __init__(self, table: Table, blocks: list[KeptBlock] | None = None) -> None:
+    def __init__(self, table: Table) -> None:
         self.table = table
         rows = RowBlocks(table.n_rows)
         most = max(KEPT_BYTES, KEPT_PER_CELL * table.n_rows * len(table.schema))
-        self._blocks = blocks or [_block(table, part, most // len(rows)) for part in rows]
-
-    def retargeted(self, y: Floats, weight: Floats) -> MemoryRows:
-        """Return the same rows with other targets and weights, (n,) each."""
-        parts = zip(self._blocks, RowBlocks(self.n_rows), strict=True)
-        blocks = [replace(block, y=y[at], weight=weight[at]) for block, at in parts]
-        return MemoryRows(replace(self.table, y=y, weight=weight), blocks)
+        self._blocks = [_block(table, part, most // len(rows)) for part in rows]
 
     @property
     def schema(self) -> Schema:
