@@ -153,7 +153,7 @@ class RiskSets:
             yield slice(int(low), int(high))
 
     def _at_risk(self, risk: Floats) -> tuple[Floats, Floats]:
-        """Return sums of risks at each time, (t,): of rows that stay, and of those with events.
+        """Return sums of values at each time, (t,): of rows that stay, and of those with events.
 
         Nothing is taken away from a sum but what came late, so that the risk of rows that stay is
         known however small it is beside that of the events.
@@ -168,13 +168,14 @@ class RiskSets:
             later = np.concatenate([dying[at][1:], [0.0]])
             staying[at] = np.cumsum((left[at] + later)[::-1])[::-1]
             staying[at] -= np.cumsum(come[at][::-1])[::-1]
-        return np.maximum(staying, 0.0), dying
+        return staying, dying
 
     def _risks(self, score: Floats) -> tuple[Floats, Floats, Floats, float]:
         """Return exp(score - top), sums at each time of rows that stay and of events, and top."""
         top = float(score.max(initial=0.0))
         factor = _factors(score, top)
-        return factor, *self._at_risk(self.weight * factor), top
+        staying, dying = self._at_risk(self.weight * factor)
+        return factor, np.maximum(staying, 0.0), dying, top
 
     def _increments(self, score: Floats) -> tuple[Floats, Floats, Floats, float]:
         """Return what each time adds to the baseline, (t,), and to the exposure of its own events.
