@@ -269,6 +269,8 @@ def _lines(model: AnyModel, data: Any, horizons: Sequence[Horizon]) -> dict[str,
     rows, there = known_columns(model, data), column_names(data) or {}
     beside = {role: name for role, name in _beside(model).items() if name in there}
     given = {role: named(data, name) for role, name in beside.items()}
+    if isinstance(model.target, NumberTarget) and model.target.exposure is not None:
+        given.setdefault("exposure", 1.0)  # as the signature says of a column that is not there
     return {"prediction": model.predict(rows, **given), **expected(model, rows, horizons)}
 
 

@@ -1,12 +1,14 @@
 """Edits by hand: what they change, what they keep, what the model no longer claims."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import rpte
 from model_files import NAMES, stored
+from rpte.audit import edits
 from rpte.audit.edits import performance
 from rpte.errors import InputError
 from rpte.model.file import content_hash, from_dict, to_dict
@@ -288,3 +290,95 @@ def test_the_original_keeps_its_hash(tmp_path):
     assert "ledger" not in to_dict(model)
     document = json.loads(json.dumps(to_dict(edited)))
     assert document["hash"] == content_hash(document)
+
+
+def grid():
+    """Return a table on which trees of two variables are found, and what its rows differ by."""
+    rng = np.random.default_rng(3)
+    X = {"a": rng.uniform(0, 10, 300).round(1), "b": rng.uniform(0, 10, 300).round(1)}
+    high, low = (X["a"] > 5) & (X["b"] > 4), (X["a"] <= 5) & (X["b"] > 6)
+    X["zone"] = rng.choice(["north", "south"], 300)
+    return X, 1.5 * high - 1.5 * low + 0.5 * (X["zone"] == "north"), rng
+
+
+def fitted_task(task):
+    """Return a model of a task with a tree, its table, and the weights of rows in its means."""
+    X, effect, rng = grid()
+    asked = {"l1": 0.03, "max_depth": 2}
+    days = rng.uniform(30, 700, 300).round()
+    mean = np.exp(effect) * days / 365
+    if task == "classes":
+        y = np.where(effect + rng.logistic(size=300) > 0.5, "yes", "no")
+        return rpte.RPTEClassifier(**asked).fit(X, y).model_, rpte.Labelled(X, y), None
+    if task == "three classes":
+        y = np.array(["p", "q", "r"])[(effect > 0.5).astype(int) + (rng.random(300) < 0.3)]
+        return rpte.RPTEClassifier(**asked).fit(X, y).model_, rpte.Labelled(X, y), None
+    if task == "survival":
+        latent = rng.exponential(np.exp(-effect))
+        y = (latent < 2.0, np.minimum(latent, 2.0))
+        return rpte.RPTESurvival(**asked).fit(X, y).model_, rpte.Labelled(X, y), None
+    y = {
+        "squared_error": lambda: effect + rng.normal(0, 0.5, 300),
+        "poisson": lambda: rng.poisson(mean).astype(float),
+        "gamma": lambda: rng.gamma(2.0, mean / 2.0),
+        "tweedie": lambda: rng.gamma(2.0 * rng.poisson(mean) + 1e-9, 0.5),
+    }[task]()
+    given = {} if task == "squared_error" else {"exposure": days}
+    model = rpte.RPTERegressor(loss=task, **asked).fit(X, y, **given).model_
+    power = {"poisson": 1.0, "tweedie": 0.5, "gamma": 0.0}.get(task)
+    return model, rpte.Labelled(X, y, **given), None if power is None else days**power
+
+
+def every_edit(model):
+    """Yield an edit of every kind: of a leaf, leaves, a tree, a direct term and a variable."""
+    outline = getattr(model, "outline", model)
+    tree = outline.trees[0]
+    spoken = next(n for n, leaf in enumerate(tree.leaves) if leaf.coefficient)
+    yield {"drop_terms": [tree.leaf_name(spoken)]}
+    paths = list(tree.tree.paths())
+    pair = next(n for n in range(len(paths)) if paths[n][:-1] == paths[n + 1][:-1])
+    yield {"merge": [[tree.leaf_name(pair), tree.leaf_name(pair + 1)]]}
+    yield {"drop_terms": [tree.name]}
+    if outline.direct:
+        yield {"drop_terms": [outline.direct[0].name]}
+    yield {"drop_sources": [outline.sources[0]]}
+
+
+def mean_scores(model, table, weight):
+    """Return the mean score; those of several classes may be moved together."""
+    mean = np.average(model.score(table.X), axis=0, weights=weight)
+    return mean - mean.mean() if mean.ndim else mean
+
+
+TASKS = ("classes", "three classes", "squared_error", "poisson", "gamma", "tweedie", "survival")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_edits_of_every_kind_keep_the_mean_score_and_verify(task):
+    model, table, weight = fitted_task(task)
+    before = mean_scores(model, table, weight)
+    for asked in every_edit(model):
+        edited = rpte.edit(model, **asked, **WHO)
+        mean = mean_scores(edited, table, weight)
+        np.testing.assert_allclose(mean, before, atol=1e-6, err_msg=str(asked))
+        beside = {role: each for role, each in table.beside.items() if each is not None}
+        checks = edited.verify(table.X, table.y, **beside)
+        assert [check for check in checks if not check.holds] == [], asked
+
+
+@pytest.mark.parametrize("at_hand", [True, False])
+@pytest.mark.parametrize("task", ["poisson", "classes"])
+def test_an_edit_that_fails_its_own_checks_is_refused(task, at_hand, monkeypatch):
+    model, table, _ = fitted_task(task)
+    changed = edits._changed_any
+
+    def wrong_means(*given):
+        made = changed(*given)
+        means = {name: mean + 0.1 for name, mean in made.training["mean_contributions"].items()}
+        return replace(made, training={**made.training, "mean_contributions": means})
+
+    monkeypatch.setattr(edits, "_changed_any", wrong_means)
+    asked = {"drop_sources": ["zone"], "table": table if at_hand else None}
+    said = "mean contributions" if at_hand else "add up"
+    with pytest.raises(InputError, match=f"the edited model fails .*{said}"):
+        rpte.edit(model, **asked, **WHO)

@@ -219,12 +219,12 @@ def test_an_edit_drops_intervals():
         _changed(made, (), ("a",), ()).predict_interval(X, **given)
 
 
-def test_a_mean_that_is_no_number_has_no_lower_end_but_zero():
+def test_intervals_of_means_beyond_all_numbers_have_ends_that_are_numbers():
     X, y, given = rows("gamma", 50, 3)
     made = calibrated(fitted("gamma").model_, X, y, **given)
     low, high = made.predict_interval(X.iloc[:1], offset=[800.0])[0]
-    assert (low, high) == (0.0, np.inf)
-    with pytest.raises(InputError, match="which no interval has"):
+    assert 0.0 <= low < 1.02e304 < high  # means end at exp(700), as in exports
+    with pytest.raises(InputError, match=r"exposure\[0\] is 1.7e\+308; exposure must lie between"):
         calibrated(made, X.iloc[:2], y[:2], exposure=[1.7e308, 1.0], offset=[0.0, 0.0])
 
 

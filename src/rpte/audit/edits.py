@@ -21,7 +21,7 @@ from rpte.errors import InputError, did_you_mean
 from rpte.losses.risk_sets import RiskSets
 from rpte.model import ledger
 from rpte.model.certificate import limit_checks, monotone_certificate
-from rpte.model.check import Check, monotone_claims
+from rpte.model.check import Check, Checks, monotone_claims
 from rpte.model.class_limits import class_certificate, class_limit_checks
 from rpte.model.classes import ClassesModel, check_no_beside
 from rpte.model.file import AnyModel
@@ -134,7 +134,8 @@ def edit(
     Raises
     ------
     InputError
-        If a name is unknown, nothing would change, or a guarantee would break without `force`.
+        If a name is unknown, nothing would change, a guarantee would break without `force`, or the
+        result fails `verify` (on `table`, if that is the training table).
 
     Examples
     --------
@@ -178,7 +179,30 @@ def edit(
     before = model.ledger[-1] if model.ledger else None
     done = replace(edited, ledger=(*model.ledger, ledger.sealed(entry, before)))
     assert isinstance(done, type(model))
+    _refuse_failed(model, done, table)
     return done
+
+
+def _refuse_failed(model: AnyModel, edited: AnyModel, table: Labelled | None) -> None:
+    """Refuse a result that fails a check of `verify` which the model did not fail before.
+
+    It is checked on its training table, if that is at hand, and from the file alone otherwise.
+    """
+    failed = [check for check in _verified(edited, table) if not check.holds]
+    if failed:
+        before = {check.name for check in _verified(model, table) if not check.holds}
+        new = [f"'{c.name}' ({c.evidence})" for c in failed if c.name not in before]
+        if new:
+            raise InputError(f"the edited model fails {'; '.join(new)}; fit it again instead")
+
+
+def _verified(model: AnyModel, table: Labelled | None) -> Checks:
+    if table is None:
+        return model.verify()
+    if _hash_of(model, table) != model.data["sha256"]:
+        return model.verify(table.X)
+    given = {role: values for role, values in table.beside.items() if values is not None}
+    return model.verify(table.X, table.y, table.sample_weight, **given)
 
 
 def _operations(
@@ -229,7 +253,7 @@ def _changed(
     _check_names(model, drop_terms, drop_sources, merge)
     if not (drop_terms or drop_sources or merge):
         return model
-    rows = float(model.training["rows"])
+    rows = model.target.units.weight * float(model.training["rows"])  # as supports count them
     means, shift, components = dict(model.training["mean_contributions"]), 0.0, []
     shown = {part.name: part for _, part in (outline or model).parts()}
     for component in model.components:

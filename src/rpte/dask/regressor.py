@@ -14,6 +14,8 @@ from rpte.dask.estimator import ClusterMixin, refuse_collection, scored
 from rpte.dask.partitions import aligned_parts, beside_column, is_dask, needed_columns
 from rpte.estimators import regressor
 from rpte.model.model import Model
+from rpte.model.target import NumberTarget
+from rpte.table.numbers import named, warn_of_no_exposure
 from rpte.utils.arrays import Floats
 from rpte.utils.progress import Callback
 
@@ -84,6 +86,8 @@ class RPTERegressor(ClusterMixin, regressor.RPTERegressor):
         if not is_dask(X):
             return super().predict(X, exposure, offset, allow_unknown=allow_unknown)
         model = self._fitted()
+        assert isinstance(model.target, NumberTarget)
+        warn_of_no_exposure(model.target.exposure, exposure)  # once, and not by every worker
         rows = needed_columns(X, model)
         given = {"exposure": exposure, "offset": offset}
         beside = {role: beside_column(X, role, each) for role, each in given.items()}
@@ -115,5 +119,5 @@ class RPTERegressor(ClusterMixin, regressor.RPTERegressor):
 
 
 def _means(model: Model, allow_unknown: bool, part: Any, exposure: Any, offset: Any) -> Floats:
-    found = model.predict(part, exposure, offset, allow_unknown=allow_unknown)
-    return np.asarray(found, np.float64)
+    given = named(part, exposure), named(part, offset)
+    return np.asarray(model.target.mean(model.score(part, allow_unknown=allow_unknown), *given))

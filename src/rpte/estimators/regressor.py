@@ -25,7 +25,7 @@ from rpte.model.explain import Explanation
 from rpte.model.explanations import Explanations
 from rpte.model.target import NumberTarget
 from rpte.rows.files import is_stored
-from rpte.table.numbers import named
+from rpte.table.numbers import named, require_given, warn_of_no_exposure
 from rpte.table.table import read_weights
 from rpte.utils.arrays import Floats
 from rpte.utils.progress import Callback, Watch
@@ -307,7 +307,8 @@ class RPTERegressor(
         ----------
         X : table of shape (n_rows, n_columns)
         exposure : array, number or name of a column of `X`, optional
-            The mean is for so much of it; for one unit if None.
+            The mean is for so much of it; for one unit if None, with a warning if the model was
+            fitted with an exposure.
         offset : array, number or name of a column of `X`, optional
             Added to the score.
         allow_unknown : bool
@@ -398,7 +399,10 @@ class RPTERegressor(
         True
         """
         options: dict[str, Any] = {"allow_unknown": allow_unknown}
-        found = self._for(X).predict_interval(X, alpha, exposure, offset, **options)
+        model = self._for(X)
+        assert isinstance(model.target, NumberTarget)
+        warn_of_no_exposure(model.target.exposure, exposure)
+        found = model.predict_interval(X, alpha, exposure, offset, **options)
         require_rows(len(found))
         return found
 
@@ -445,12 +449,15 @@ class RPTERegressor(
         """Return the fraction of the deviance that is explained; of squared error this is R2.
 
         One is a perfect fit, zero no better than the mean of `y` (for each unit of exposure), and
-        it may be negative; NaN where all targets are the same.
+        it may be negative; NaN where all targets are the same. A model that was fitted with an
+        exposure, or an offset, needs it here too.
         """
         model = self._for(X)
         inputs, target = model.read(X), model.target
         assert isinstance(target, NumberTarget)
         weight = read_weights(sample_weight, inputs.n_rows)
+        require_given("exposure", target.exposure, exposure)
+        require_given("offset", target.offset, offset)
         given = named(X, exposure), named(X, offset)
         plain = target.plain(target.read(y, inputs.n_rows), weight, *given)
         found = deviance_explained(target.loss, model.score(inputs), plain.y, plain.weight)

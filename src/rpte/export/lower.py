@@ -25,6 +25,7 @@ from rpte.export.form import (
 )
 from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
 from rpte.export.survival import horizons_of, survival_lines
+from rpte.losses.numbers import LARGEST_EXPONENT
 from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm
@@ -38,8 +39,7 @@ from rpte.utils.arrays import Floats
 
 ZERO, ONE = Constant(0.0), Constant(1.0)
 # Beyond it the probability is 0 or 1 to 300 decimals, and some targets refuse exp. A mean stays at
-# exp(700), about 1e304: no target has to compute with infinity.
-STEEPEST = 700.0
+STEEPEST = LARGEST_EXPONENT
 
 
 def make_form(model: Model | ClassesModel, options: Mapping[str, Any] | None = None) -> Form:

@@ -13,7 +13,6 @@ from rpte import __version__
 from rpte.export.cells import Cells
 from rpte.export.classes import CHOSEN, expected_classes, told_apart
 from rpte.export.form import MAX_FLOAT, RESPONSES, Form, Horizon
-from rpte.export.lower import limited
 from rpte.export.survival import expected_survival
 from rpte.export.target import Answers
 from rpte.model.classes import ClassesModel
@@ -135,9 +134,8 @@ def expected(
 ) -> dict[str, Floats]:
     """Return what the model itself says: score, every contribution, and what the score stands for.
 
-    A mean or a hazard ratio is that of a score at most 700 from zero, as exports have it. Of
-    several classes, it is what `rpte.export.classes` lists; of times, survival at some horizons is
-    among it.
+    Of several classes, it is what `rpte.export.classes` lists; of times, survival at some horizons
+    is among it.
     """
     inputs = read_silently(model, X)
     if isinstance(model, ClassesModel):
@@ -146,8 +144,7 @@ def expected(
         lines = {part.name: part.contribution(inputs) for _, part in model.parts()}
         lines |= {component.name: component.subtotal(inputs) for component in model.components}
         score = model.score(inputs)
-    shown = limited(score) if model.loss.link == "log" else score
-    lines |= {"score": score, RESPONSES[model.task]: model.loss.response(shown)}
+    lines |= {"score": score, RESPONSES[model.task]: model.loss.response(score)}
     return lines | expected_survival(model, score, horizons)
 
 

@@ -1,5 +1,7 @@
 """What losses of numeric targets share: checks, strata and the log link."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,9 +9,11 @@ from rpte.errors import bad_cell
 from rpte.losses.loss import Loss
 from rpte.utils.arrays import Floats, Ints, Mask
 
-LEAST_MEAN = 1e-9  # a mean of zero would have no logarithm
+SCORE_OF_ZERO = math.log(1e-9)  # of targets that are all 0, in units of the fit
+LEAST_MEAN = 1e-150  # below any mean of targets; a spread of zero would divide nothing
 LEAST_CURVATURE = 1e-9  # of a row of weight one: a row whose mean is next to zero must count
 STRATA = 5
+LARGEST_EXPONENT = 700.0  # of a mean that is told, about 1e304: no engine meets infinity
 LARGEST_SCORE = 500.0  # of a step that is tried: exp of it, times any number, is still finite
 
 
@@ -59,13 +63,12 @@ class LogLink(Loss):
     power: float  # of the mean, which the variance goes with
 
     def score_of(self, mean: float) -> float:
-        """Return the logarithm of the mean."""
-        return float(np.log(max(mean, LEAST_MEAN)))
+        """Return the logarithm of the mean, whatever its unit."""
+        return math.log(mean) if mean > 0.0 else SCORE_OF_ZERO
 
     def response(self, score: Floats) -> Floats:
-        """Return exp(score), infinite where it overflows."""
-        with np.errstate(over="ignore"):
-            return np.asarray(np.exp(score))
+        """Return exp(score), of a score limited to +-700 as in every export."""
+        return np.asarray(np.exp(np.clip(score, -LARGEST_EXPONENT, LARGEST_EXPONENT)))
 
     def effect(self, coefficient: float) -> float:
         """Return the rate ratio, infinite where it overflows."""

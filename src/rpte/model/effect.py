@@ -25,7 +25,7 @@ Part = TreeTerms | DirectTerm
 
 MOST_ROWS = 2000  # that an effect is averaged over
 BLOCK = 200_000  # cells times rows that are evaluated at once
-NOTHING = 1e-12  # below it a difference is a rounding error; such coefficients are not active
+NOTHING = 1e-12  # of the largest number: a smaller difference is a rounding error
 OUTER = 0.05  # share of the rows below a spread, and of those above it
 
 
@@ -154,14 +154,14 @@ def effect(
     whole = base + rows.mean(spread) - mean
     anchor = _spread(shared, {source: reference(rows, source)}, rows)
     moved = spread - anchor + (base + rows.mean(anchor) - mean)[:, None]
-    return Effect(
-        own, *(_rounded(v) for v in (whole, *_quantiles(moved, rows.weight, OUTER, 1.0 - OUTER)))
-    )
+    found = whole, *_quantiles(moved, rows.weight, OUTER, 1.0 - OUTER)
+    size = max(float(np.abs(each).max(initial=0.0)) for each in (base, spread))
+    return Effect(own, *(_rounded(each, size) for each in found))
 
 
-def _rounded(values: Floats) -> Floats:
-    """Return zero for what the difference of two equal means is rounded to."""
-    return np.where(np.abs(values) < NOTHING, 0.0, values)
+def _rounded(values: Floats, size: float) -> Floats:
+    """Return zero for what the difference of two equal means of some size is rounded to."""
+    return np.where(np.abs(values) < NOTHING * size, 0.0, values)
 
 
 def joint_effect(
@@ -178,15 +178,17 @@ def joint_effect(
         up: Cells(np.repeat(b.numbers, len(a)), np.repeat(b.codes, len(a))),
     }
     own = added(own_parts(component, across, up), schema, grid)
-    total = own.reshape(len(b), len(a))
+    total, size = own.reshape(len(b), len(a)), float(np.abs(own).max(initial=0.0))
     for part in () if rows is None else shared_parts(component, across, up):
         assert rows is not None
         along = [name for name in axes if name in part.sources]
         cells = grid if len(along) == 2 else {along[0]: axes[along[0]]}
-        means = rows.mean(_spread([part], cells, rows)) - rows.mean(part.contribution(rows.inputs))
+        spread = _spread([part], cells, rows)
+        means = rows.mean(spread) - rows.mean(part.contribution(rows.inputs))
+        size = max(size, float(np.abs(spread).max(initial=0.0)))
         shape = {(across, up): (len(b), len(a)), (across,): (1, len(a)), (up,): (len(b), 1)}
         total = total + means.reshape(shape[tuple(along)])
-    return _rounded(total)
+    return _rounded(total, size)
 
 
 def added(parts: Sequence[Part], schema: Schema, cells: Mapping[str, Cells]) -> Floats:

@@ -18,7 +18,17 @@ from rpte.errors import InputError, bad_cell
 from rpte.losses import BINOMIAL, OF_NUMBERS, SQUARED, Loss, loss_from_dict
 from rpte.model.labels import Label, as_labels, known_labels
 from rpte.model.survival import SurvivalTarget
-from rpte.model.units import AS_THEY_ARE, FRACTION, Moments, Plain, Scaled, TargetUnits, short
+from rpte.model.units import (
+    AS_THEY_ARE,
+    Moments,
+    Plain,
+    Scaled,
+    TargetUnits,
+    check_factors,
+    check_size,
+    short,
+    weight_factors,
+)
 from rpte.table.numbers import per_row, read_numbers
 from rpte.utils.arrays import Array, Floats
 from rpte.utils.exponential import exponential
@@ -345,7 +355,7 @@ class NumberTarget:
         """Return targets as numbers that the loss has a meaning for, (n_rows,)."""
         numbers = read_numbers(y, n_rows, "y")
         self.loss.check(numbers)
-        return numbers
+        return check_size(numbers, "y")
 
     def read_exposure(self, exposure: Any, n_rows: int) -> Floats:
         """Return exposures, positive and one per row; refuse them where they mean nothing."""
@@ -431,24 +441,21 @@ class NumberTarget:
         shift = np.zeros(n_rows) if offset is None else self.read_offset(offset, n_rows)
         times = one if exposure is None else self.read_exposure(exposure, n_rows)
         if self.is_linear:
-            return Plain(y - shift, weight, one)
-        if offset is not None:
-            with np.errstate(over="ignore"):
-                times = times * exponential(shift)
-            if not (np.isfinite(times) & (times > 0.0)).all():
-                largest = float(np.abs(shift).max())
-                raise InputError(f"offset reaches {largest:g}, whose exponential is no number")
+            return Plain(y - check_size(shift, "offset"), weight, one)
         if exposure is None and offset is None:
             return Plain(y, weight, one)
+        if exposure is not None:
+            check_factors(times, times, "exposure")
+        if offset is not None:
+            with np.errstate(over="ignore"):
+                times = check_factors(times * exponential(shift), shift, "offset")
         power: float = self.loss.power  # type: ignore[attr-defined]
         return Plain(y / times, weight, times ** (2.0 - power))
 
     def scaled(self, plain: Plain) -> Scaled:
         """Return targets and weights as the fit sees them."""
-        # An exposure next to nothing beside the others keeps its row, with the least weight.
-        factor = np.rint(plain.factor / self.units.weight / FRACTION) * FRACTION
         y = (plain.y - self.units.centre) / self.units.scale
-        return Scaled(y, plain.given * np.maximum(factor, FRACTION))
+        return Scaled(y, plain.given * weight_factors(plain, self.units.weight))
 
     def with_units(self, rows: Moments) -> NumberTarget:
         """Return the target with units that some rows suggest.
@@ -457,15 +464,14 @@ class NumberTarget:
         """
         if not rows.given > 0.0:
             return self
+        rows.check(self.is_linear)
         if self.is_linear:
-            centre = short(rows.mean)
+            centre = short(rows.mean, math.sqrt(rows.spread / rows.weight))
             scale = short(np.sqrt(rows.spread / rows.weight + (rows.mean - centre) ** 2))
             return replace(self, units=TargetUnits(centre, scale or 1.0))
         per = short(rows.weight / rows.given) or 1.0
-        mean = short(rows.mean) or 1.0
-        # A count has a scale of its own: its variance is its mean.
-        scale = 1.0 / per if self.loss.name == "poisson" else mean
-        return replace(self, units=TargetUnits(0.0, scale, per))
+        scale = rows.count_unit / per if self.loss.name == "poisson" else rows.mean
+        return replace(self, units=TargetUnits(0.0, short(scale) or 1.0, per))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the target as plain JSON values."""

@@ -24,6 +24,7 @@ from rpte.model.target import NumberTarget
 from rpte.model.verify_derived import derived_checks
 from rpte.table.fingerprint import fingerprint
 from rpte.table.inputs import Inputs
+from rpte.table.numbers import require_given
 from rpte.table.table import Table, check_weight, merge_rows, read_weights, repetitions
 from rpte.utils.arrays import Floats, Mask
 
@@ -54,28 +55,20 @@ def labelled(
     """Return the training rows as Stage 3 saw them; those with times as people count them."""
     target, given = model.target, read_weights(sample_weight, inputs.n_rows)
     if isinstance(target, SurvivalTarget):
-        _require("exposure", None, exposure)
-        _require("offset", None, offset)
+        require_given("exposure", None, exposure)
+        require_given("offset", None, offset)
         return observed(target, inputs, y, given, repetitions(given), entry, strata)
-    _require("entry", None, entry)
-    _require("strata", None, strata)
+    require_given("entry", None, entry)
+    require_given("strata", None, strata)
     found, cases = target.read(y, inputs.n_rows), repetitions(given)
     if isinstance(target, NumberTarget):
-        _require("exposure", target.exposure, exposure)
-        _require("offset", target.offset, offset)
+        require_given("exposure", target.exposure, exposure)
+        require_given("offset", target.offset, offset)
         scaled = target.scaled(target.plain(found, given, exposure, offset))
         return Rows(inputs, scaled.y, scaled.weight, cases)
     factors = model.training["class_factors"]
     own = np.where(found == 1.0, factors[target.positive], factors[1 - target.positive])
     return Rows(inputs, found, given * own, cases)
-
-
-def _require(what: str, name: str | None, given: Any) -> None:
-    """Refuse training rows without the exposure or offset of the fit, or with one too many."""
-    if name is not None and given is None:
-        raise InputError(f"the model was fitted with the {what} '{name}'; give {what}= as to fit")
-    if name is None and given is not None:
-        raise InputError(f"the model was fitted without {what}; leave {what}= out")
 
 
 def training_checks(model: Model, rows: Rows) -> list[Check]:
@@ -275,13 +268,15 @@ def near(a: Any, b: Any) -> bool:
 def supports(model: Model, rows: Rows) -> Check:
     """Stored supports and sums of the target are those of the table."""
     faults, target = [], model.target
+    whole = target.units.weight * float(rows.weight.sum())
     for name, inside, support, total in _stored_counts(model, rows.inputs):
         weight, y = rows.weight[inside], rows.y[inside]
         mass = float(weight.sum())
         found = target.units.weight * mass, target.total_of(float((weight * y).sum()), mass)
-        if not (near(support, found[0]) and _same_sum(model, total, found[1], mass)):
+        same = abs(support - found[0]) <= TOLERANCE * whole
+        if not (same and _same_sum(model, total, found[1], mass)):
             faults.append(f"{name}: stored {support:g}/{total:g}, found {found[0]:g}/{found[1]:g}")
-    evidence = f"every leaf and direct term, {target.units.weight * rows.weight.sum():g} cases"
+    evidence = f"every leaf and direct term, {whole:g} cases"
     return checked(f"supports and {target.mean_name}s", faults, evidence)
 
 
@@ -439,7 +434,8 @@ def stage2_checks(model: Model, table: Table) -> list[Check]:
     if model.settings["reassign"] or model.ledger:
         return []
     base = float(model.target.score_of(table.null_score))
-    faults = [] if abs(model.intercept - base) <= TOLERANCE else [f"the intercept is {base!r}"]
+    size = max(abs(base), model.target.factor)
+    faults = [] if abs(model.intercept - base) <= TOLERANCE * size else [f"it begins at {base!r}"]
     score, left = np.full(table.n_rows, table.null_score), model.trees
     while left:
         follows = [tree for tree in left if _is_step(tree, table, score, model)]

@@ -141,7 +141,8 @@ class CaseDisplay(Display):
 
     def shown(self) -> list[Bar]:
         """Return the bars that are drawn: those of zero, and the least of many, are folded."""
-        kept = [bar for bar in self.bars if abs(bar.value) > NOTHING]
+        largest = max((abs(bar.value) for bar in self.bars), default=0.0)
+        kept = [bar for bar in self.bars if abs(bar.value) > NOTHING * largest]
         zeros = len(self.bars) - len(kept)
         more = kept[MOST_BARS - 1 :] if len(kept) > MOST_BARS else []
         drawn = kept[: len(kept) - len(more)]

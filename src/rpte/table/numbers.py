@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from rpte.errors import InputError, bad_cell, did_you_mean
-from rpte.table.column import is_absent, is_real, to_float
+from rpte.errors import InputError, bad_cell, did_you_mean, warn
+from rpte.table.column import EXACT, is_absent, is_real, to_float
 from rpte.table.inputs import as_array, column_names
 from rpte.utils.arrays import Array, Floats
 
@@ -29,7 +29,20 @@ def read_numbers(values: Any, n_rows: int, name: str) -> Floats:
         text = f"{len(bad)} value(s), first at row {bad[0]}; replace or drop these rows"
         text = f"Input {name} contains infinity: {text}"
         raise bad_cell(name, int(bad[0]), "is infinite", "replace or drop such rows", text=text)
+    _refuse_inexact(as_array(values), found, name)
     return found
+
+
+def _refuse_inexact(given: Array, found: Floats, name: str) -> None:
+    """Refuse whole numbers of which double precision keeps another one."""
+    cells = given.reshape(-1)
+    large = np.flatnonzero(np.abs(found) > EXACT) if given.dtype.kind in "iuO" else ()
+    for row in large:
+        cell = cells[row]
+        if isinstance(cell, (int, np.integer)) and int(cell) != int(found[row]):
+            rule = "whole numbers beyond 2**53 are not exact in double precision: subtract a "
+            rule += "constant, or give floats if the last digits mean nothing"
+            raise bad_cell(name, int(row), f"is {cell}", rule)
 
 
 def named(X: Any, values: Any) -> Any:
@@ -41,6 +54,24 @@ def named(X: Any, values: Any) -> Any:
         hint = did_you_mean(values, list(names))
         raise InputError(f"the table has no column {values!r}{hint}; name one, or give an array")
     return as_array(X[names[values]])
+
+
+def require_given(what: str, name: str | None, given: Any) -> None:
+    """Refuse rows without the exposure or offset of the fit, or with one too many."""
+    if name is not None and given is None:
+        raise InputError(f"the model was fitted with the {what} '{name}'; give {what}= as to fit")
+    if name is None and given is not None:
+        raise InputError(f"the model was fitted without {what}; leave {what}= out")
+
+
+def warn_of_no_exposure(name: str | None, exposure: Any) -> None:
+    """Warn of predictions without the exposure of the fit, which users may have forgotten."""
+    if name is not None and exposure is None:
+        warn(
+            f"the model was fitted with the exposure '{name}', and without one predicts means for "
+            "one unit of it: give exposure= as to fit, or exposure=1 if that is what you want",
+            stacklevel=4,
+        )
 
 
 def per_row(values: Any, n_rows: int, name: str) -> Floats:
