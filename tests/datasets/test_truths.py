@@ -140,7 +140,7 @@ def test_a_default_fit_finds_the_truth_of_claims():
     data, new = make_claims(), make_claims(random_state=1)
     reg = RPTERegressor(loss="poisson", special_values=data.special_values)
     reg.fit(data.X, data.y, exposure=data.exposure)
-    found, true = np.log(reg.predict(new.X)), new.truth.score(new.X)
+    found, true = reg.linear_predictor(new.X), new.truth.score(new.X)
     assert np.corrcoef(found, true)[0, 1] > 0.94
     assert any({"driver_age", "vehicle_power"} <= set(c.sources) for c in reg.model_.components)
 

@@ -101,6 +101,7 @@ def routing():
 
 
 @pytest.mark.usefixtures("routing")
+@pytest.mark.filterwarnings("ignore:.* fitted with an exposure")  # it is routed to fit alone
 @pytest.mark.parametrize(("task", "jobs"), [*((task, 1) for task in NUMBER), ("count", 2)])
 def test_a_fold_is_the_fit_of_its_rows(task, jobs):
     X, y, given, made = case(task)
@@ -113,11 +114,11 @@ def test_a_fold_is_the_fit_of_its_rows(task, jobs):
     method = "predict_proba" if task in ("two", "three") else "predict"
     rows = cross_val_predict(clone(made), X, y, method=method, **asked)
     for (_, test), (fit, _) in zip(splits, by_hand(task), strict=True):
-        # cross_val_predict routes to fit alone
         np.testing.assert_array_equal(rows[test], getattr(fit, method)(take(X, test)))
 
 
 @pytest.mark.usefixtures("routing")
+@pytest.mark.filterwarnings("ignore:.* fitted with an exposure")
 @pytest.mark.parametrize("task", NUMBER)
 def test_a_grid_search_scores_folds_and_fits_all_rows(task):
     X, y, given, made = case(task)

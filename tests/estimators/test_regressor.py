@@ -110,7 +110,7 @@ def test_a_whole_weight_is_repetition_and_order_does_not_matter(loss):
 def test_units_of_the_target_do_not_matter(loss):
     """Costs in cents give the same model as costs in euros, times a hundred."""
     X, y, _, _ = drawn(loss)
-    factor = 1.0 if loss == "poisson" else 1e-7
+    factor = 1e-7
     one = RPTERegressor(loss=loss, **EASY).fit(X, y)
     two = RPTERegressor(loss=loss, **EASY).fit(X, y * factor)
     assert one.rules_["conditions"].tolist() == two.rules_["conditions"].tolist()
@@ -124,8 +124,9 @@ def test_counts_with_exposure_are_rates_with_it_as_weight():
     one = RPTERegressor(loss="poisson", l1=0.02).fit(X, y, exposure=exposure)
     two = RPTERegressor(loss="poisson", l1=0.02).fit(X, y / exposure, sample_weight=exposure)
     assert one.audit().miu > 0
-    np.testing.assert_allclose(one.predict(X), two.predict(X), rtol=1e-6)
-    np.testing.assert_allclose(one.predict(X, exposure), exposure * one.predict(X), rtol=1e-12)
+    rate = one.predict(X, 1.0)
+    np.testing.assert_allclose(rate, two.predict(X), rtol=1e-6)
+    np.testing.assert_allclose(one.predict(X, exposure), exposure * rate, rtol=1e-12)
 
 
 def test_an_exposure_in_days_gives_the_model_of_years():
@@ -133,7 +134,68 @@ def test_an_exposure_in_days_gives_the_model_of_years():
     years = RPTERegressor(loss="poisson", **EASY).fit(X, y, exposure=exposure)
     days = RPTERegressor(loss="poisson", **EASY).fit(X, y, exposure=365 * exposure)
     assert years.rules_["term"].tolist() == days.rules_["term"].tolist()
-    np.testing.assert_allclose(years.predict(X), 365 * days.predict(X), rtol=1e-5)
+    np.testing.assert_allclose(years.predict(X, 1.0), 365 * days.predict(X, 1.0), rtol=1e-5)
+
+
+def test_an_exposure_that_was_forgotten_is_said():
+    X, y, _, exposure = drawn("poisson")
+    reg = RPTERegressor(loss="poisson", **EASY).fit(X, y, exposure=exposure)
+    for method in (reg.predict, reg.model_.predict):
+        with pytest.warns(rpte.RPTEWarning, match="give exposure= as to fit") as told:
+            found = method(X)
+        assert len(told) == 1
+        assert (found == method(X, 1.0)).all()  # asked for, and no warning
+    with pytest.raises(InputError, match="fitted with the exposure 'exposure'; give exposure="):
+        reg.score(X, y)
+    plain = RPTERegressor(loss="poisson", **EASY).fit(X, y, offset=np.log(exposure))
+    with pytest.raises(InputError, match="fitted with the offset 'offset'; give offset="):
+        plain.score(X, y)
+    with pytest.raises(InputError, match="fitted without exposure; leave exposure= out"):
+        plain.score(X, y, exposure=exposure, offset=np.log(exposure))
+
+
+@pytest.mark.parametrize("factor", [1e-95, 1e95])
+@pytest.mark.parametrize("loss", LOSSES_OF_NUMBERS)
+def test_targets_of_any_size_that_squares_have_are_fitted(loss, factor):
+    X, y, _, _ = drawn(loss)
+    one = RPTERegressor(loss=loss, **EASY).fit(X, y)
+    other = RPTERegressor(loss=loss, **EASY).fit(X, y * factor)
+    assert other.score(X, y * factor) == pytest.approx(one.score(X, y), rel=1e-6)
+    assert all(check.holds for check in other.verify(X, y * factor))
+
+
+@pytest.mark.parametrize(
+    ("loss", "change", "said"),
+    [
+        ("squared_error", lambda y: 1e-200 * y, "y reaches .*; targets below 1e-100 vanish"),
+        ("gamma", lambda y: 1e-200 * y, "y reaches .*; targets below 1e-100 vanish"),
+        ("squared_error", lambda y: 1e12 + y, "standard deviations from 0.*or give it as offset="),
+        ("gamma", lambda y: 1e6 + y, "standard deviations from 0.*loss='squared_error' of y less"),
+        (
+            "squared_error",
+            lambda y: 2**53 + np.arange(len(y)) % 5,
+            r"y\[1\] is 9007199254740993; whole numbers beyond 2\*\*53",
+        ),
+        (
+            "squared_error",
+            lambda y: [2**70 + k % 5 for k in range(len(y))],
+            r"y\[1\] is 1180591620717411303425; whole numbers beyond 2\*\*53",
+        ),
+    ],
+)
+def test_targets_that_double_precision_has_no_digits_for_are_refused(loss, change, said):
+    X, y, *_ = drawn("gamma")
+    with pytest.raises(InputError, match=said):
+        RPTERegressor(loss=loss).fit(X, change(y))
+
+
+def test_a_constant_beside_small_differences_is_an_offset():
+    X, y, *_ = drawn("squared_error")
+    far = np.full(len(y), 1e12)
+    reg = RPTERegressor(**EASY).fit(X, y + far, offset=far)
+    assert all(check.holds for check in reg.verify(X, y + far, offset=far))
+    plain = RPTERegressor(**EASY).fit(X, y)
+    np.testing.assert_allclose(reg.predict(X), plain.predict(X), atol=1e-3)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma"])
@@ -159,7 +221,7 @@ def test_a_column_may_be_named_as_exposure_or_offset():
     assert reg.model_.schema.names == ("a", "b", "group")
     assert (reg.model_.target.exposure, reg.model_.target.offset) == ("years", "known")
     assert "per unit of years" in reg.summary()
-    expected = reg.predict(X) * exposure * np.exp(0.1)
+    expected = reg.predict(X, 1.0) * exposure * np.exp(0.1)
     np.testing.assert_allclose(reg.predict(wide, "years", "known"), expected, rtol=1e-12)
     assert all(check.holds for check in reg.verify(wide, y, exposure="years", offset="known"))
 
@@ -216,7 +278,12 @@ def test_a_constant_target_gives_its_mean():
         ("poisson", {"exposure": np.ones(3)}, "X has 240 rows and exposure has 3"),
         ("poisson", {"exposure": "yeers"}, "no column 'yeers'"),
         ("poisson", {"offset": np.inf}, r"offset\[0\] is inf"),
-        ("poisson", {"offset": 900.0}, "exponential is no number"),
+        ("poisson", {"offset": 900.0}, r"offset\[0\] is 900.0; exp\(offset\).* must lie between"),
+        ("poisson", {"offset": -800.0}, r"offset\[0\] is -800.0; exp\(offset\).* must lie between"),
+        ("gamma", {"exposure": 1e-40}, r"exposure\[0\] is 1e-40; exposure must lie between"),
+        ("poisson", {"exposure": 1e-15}, r"\[0\] is .*e-15 times the mean, with a target that"),
+        ("squared_error", {"y": 1e153}, r"y\[0\] is 1e\+153; numbers up to 1e\+100 can be fitted"),
+        ("squared_error", {"offset": 1e160}, r"offset\[0\] is 1e\+160; numbers up to"),
         ("squared_error", {"y": np.nan}, "Input y contains NaN"),
         ("squared_error", {"y": np.inf}, "Input y contains infinity"),
         ("poissson", {}, "loss='poissson'; it must be one of"),

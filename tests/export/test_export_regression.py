@@ -57,6 +57,7 @@ class TestForm:
     def test_scores_far_out_have_a_mean(self):
         model, X, _ = suite_case("log")
         score, mean = (expected(model, X)[name] for name in ("score", "mean"))
+        assert (model.predict(X) == mean).all()  # what users get is what exports are compared with
         assert (mean[score > 700.0] == np.exp(700.0)).all()
         assert (mean[score < -700.0] == np.exp(-700.0)).all()
         assert (np.abs(score) > 700.0).any()

@@ -470,7 +470,7 @@ class NumberTarget:
             scale = short(np.sqrt(rows.spread / rows.weight + (rows.mean - centre) ** 2))
             return replace(self, units=TargetUnits(centre, scale or 1.0))
         per = short(rows.weight / rows.given) or 1.0
-        scale = rows.count_unit / per if self.loss.name == "poisson" else rows.mean
+        scale = rows.count_unit if self.loss.name == "poisson" else rows.mean
         return replace(self, units=TargetUnits(0.0, short(scale) or 1.0, per))
 
     def to_dict(self) -> dict[str, Any]:

@@ -30,7 +30,6 @@ class TargetUnits(NamedTuple):
 
 AS_THEY_ARE = TargetUnits()
 
-CANCELLED = 1e-9  # fraction of a sum of squares below which a difference of such sums is rounding
 FRACTION = 2.0**-30  # weights by exposure are multiples of it, so that sums of many are exact
 
 
@@ -63,21 +62,16 @@ class Moments(NamedTuple):
     spread: float  # weighted squares about their mean
     low: float  # the least and the largest target
     high: float
-    # Of targets y with their exposure e, by the weights given: sums of y^2, y e and e^2.
-    products: tuple[float, float, float]
 
     @classmethod
     def of(cls, plain: Plain) -> Moments:
         """Return the moments of some rows."""
         weight = plain.weight
         total = float((weight * plain.y).sum())
-        count = plain.y * plain.factor
-        pairs = (count, count), (count, plain.factor), (plain.factor, plain.factor)
-        squares, across, own = (float((plain.given * a * b).sum()) for a, b in pairs)
         sums = float(plain.given.sum()), float(weight.sum()), total
         counted = plain.y[plain.given > 0.0]
         ends = float(counted.min(initial=math.inf)), float(counted.max(initial=-math.inf))
-        found = cls(*sums, 0.0, *ends, (squares, across, own))
+        found = cls(*sums, 0.0, *ends)
         return found._replace(spread=float((weight * (plain.y - found.mean) ** 2).sum()))
 
     @property
@@ -89,14 +83,10 @@ class Moments(NamedTuple):
     def count_unit(self) -> float:
         """The unit of targets that are multiples of counts: near 1 for counts themselves.
 
-        The variance of a count is its mean m e, so of u times a count it is u m e: the unit u is
-        the sum of (y - m e)^2 over that of m e. Rows of next to no exposure hardly matter to it.
+        A count has its mean as variance, so u times a count has u times its mean. With exposure
+        this is in units of the rates, as it is for rates that are weighted by their exposure.
         """
-        if not self.total > 0.0:
-            return 0.0
-        squares, across, own = self.products
-        left = squares - 2.0 * self.mean * across + self.mean**2 * own
-        return max(left, CANCELLED * squares) / self.total
+        return self.spread / self.total if self.total > 0.0 else 0.0
 
     def plus(self, more: Moments) -> Moments:
         """Return the moments of these rows and of others."""
@@ -104,9 +94,8 @@ class Moments(NamedTuple):
         apart = (more.mean - self.mean) ** 2 * self.weight * more.weight
         between = apart / weight if weight > 0.0 else 0.0
         spread = self.spread + more.spread + between
-        a, b, c = (x + y for x, y in zip(self.products, more.products, strict=True))
         ends = min(self.low, more.low), max(self.high, more.high)
-        return Moments(self.given + more.given, weight, total, spread, *ends, (a, b, c))
+        return Moments(self.given + more.given, weight, total, spread, *ends)
 
     def check(self, linear: bool) -> None:
         """Refuse targets that double precision has no digits for."""

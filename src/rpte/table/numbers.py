@@ -36,7 +36,7 @@ def read_numbers(values: Any, n_rows: int, name: str) -> Floats:
 def _refuse_inexact(given: Array, found: Floats, name: str) -> None:
     """Refuse whole numbers of which double precision keeps another one."""
     cells = given.reshape(-1)
-    large = np.flatnonzero(np.abs(found) > EXACT) if given.dtype.kind in "iuO" else ()
+    large = np.flatnonzero(np.abs(found) >= EXACT) if given.dtype.kind in "iuO" else ()
     for row in large:
         cell = cells[row]
         if isinstance(cell, (int, np.integer)) and int(cell) != int(found[row]):
