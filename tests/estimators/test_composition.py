@@ -101,7 +101,7 @@ def routing():
 
 
 @pytest.mark.usefixtures("routing")
-@pytest.mark.filterwarnings("ignore:.* fitted with an exposure")  # it is routed to fit alone
+@pytest.mark.filterwarnings("ignore:the model was fitted with the exposure")  # it is routed to fit alone
 @pytest.mark.parametrize(("task", "jobs"), [*((task, 1) for task in NUMBER), ("count", 2)])
 def test_a_fold_is_the_fit_of_its_rows(task, jobs):
     X, y, given, made = case(task)
@@ -118,7 +118,7 @@ def test_a_fold_is_the_fit_of_its_rows(task, jobs):
 
 
 @pytest.mark.usefixtures("routing")
-@pytest.mark.filterwarnings("ignore:.* fitted with an exposure")
+@pytest.mark.filterwarnings("ignore:the model was fitted with the exposure")
 @pytest.mark.parametrize("task", NUMBER)
 def test_a_grid_search_scores_folds_and_fits_all_rows(task):
     X, y, given, made = case(task)
