@@ -33,11 +33,10 @@ from file_fuzz import (
     outcome_of_forgery,
     verdicts,
 )
-from model_files import NAMES, NUMBER_NAMES, stored
+from model_files import EVERY_NAME, stored
 from rpte.model.file import from_dict
 
 SECONDS = 10
-EVERY = NAMES + NUMBER_NAMES
 KINDS = ("damaged", "forged", "moved")
 
 
@@ -48,7 +47,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     signal.signal(signal.SIGALRM, _hang)
-    originals = {name: from_dict(stored(name).copy()) for name in EVERY}
+    originals = {name: from_dict(stored(name).copy()) for name in EVERY_NAME}
     start, outcomes, faults = time.perf_counter(), Counter(), []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
@@ -73,7 +72,7 @@ def main() -> int:
 
 def one_case(case: int, rng: random.Random, path: Path, originals: dict) -> str:
     """Damage or forge one file and return what came of it."""
-    name = rng.choice(EVERY)
+    name = rng.choice(EVERY_NAME)
     kind = KINDS[case % len(KINDS)]
     if kind == "damaged":
         layout = rng.choice((None, 1))

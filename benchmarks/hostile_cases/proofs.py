@@ -22,7 +22,7 @@ from file_fuzz import (
     verdicts,
 )
 from hostile_cases.case import Case, Result
-from model_files import NAMES, stored
+from model_files import EVERY_NAME, stored
 from proof_models import (
     MAKERS,
     claims,
@@ -71,7 +71,7 @@ def two_verdicts(seed: int) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         for number in range(FILES):
-            document = stored(NAMES[number % len(NAMES)]).document
+            document = stored(EVERY_NAME[number % len(EVERY_NAME)]).document
             change = (None, damaged_document, moved_document)[number % 3]
             if change is None:
                 path.write_bytes(damaged_bytes(json.dumps(document).encode(), rng))

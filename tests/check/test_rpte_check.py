@@ -22,12 +22,22 @@ from data_folder import DATA, needs_data
 from effort import examples
 from file_fuzz import damaged_bytes, damaged_document, moved_document, verdicts
 from fit_tables import cases
-from model_files import CLASS_NAMES, NAMES, NUMBER_NAMES, direct, sealed, stored, trees, write
+from model_files import (
+    CLASS_NAMES,
+    EVERY_NAME,
+    NAMES,
+    NUMBER_NAMES,
+    direct,
+    sealed,
+    stored,
+    trees,
+    write,
+)
 from rpte.check import rpte_check
 from rpte.columns.logarithm import logarithm
 from rpte.errors import InputError
 from rpte.model.file import from_dict, to_dict
-from rpte.model.format import SCHEMAS
+from rpte.model.format import CAUSES_SCHEMA, SCHEMAS
 from rpte.table.files import read_table
 from rpte.utils.exponential import exponential
 
@@ -307,7 +317,8 @@ def test_its_fields_are_those_of_the_schema():
     mine = {fields for rule in rpte_check.FORM.values() for fields in flat(rule)}
     test, whole = frozenset({"column"}), frozenset({"column", "at_most", "missing_holds"})
     mine = mine - {(whole, frozenset())} - {(test, frozenset())} | {(test, whole - test)}
-    assert mine == {fields for schema in SCHEMAS.values() for fields in objects(schema)}
+    schemas = *SCHEMAS.values(), CAUSES_SCHEMA
+    assert mine == {fields for schema in schemas for fields in objects(schema)}
 
 
 class TestTampering:
@@ -359,11 +370,15 @@ class TestTampering:
         text = json.dumps(document).replace('"levels": ["east", "north"]}', '"levels": ["mars"]}')
         assert failing(sealed(json.loads(text)), tmp_path) == ["fields"]
 
+    @pytest.mark.parametrize("name", EVERY_NAME)
+    def test_it_agrees_on_files_as_written(self, name, tmp_path):
+        assert verdicts(write(stored(name).document, tmp_path)) == (True, True)
+
     @pytest.mark.slow(reason="loads, verifies and checks each model file with many kinds of damage")
     @pytest.mark.parametrize("damage", [damaged_document, moved_document])
     def test_it_agrees_with_the_library(self, damage, tmp_path):
         """It passes exactly the files that `load` takes and `verify` finds no fault with."""
-        rng, passed, names = random.Random(0), 0, NAMES + NUMBER_NAMES + CLASS_NAMES
+        rng, passed, names = random.Random(0), 0, EVERY_NAME
         for name in names * 6:
             mine, other = verdicts(write(damage(stored(name).document, rng), tmp_path))
             assert mine == other
@@ -372,7 +387,7 @@ class TestTampering:
 
     def test_it_agrees_on_damaged_bytes(self, tmp_path):
         rng, path = random.Random(1), tmp_path / "model.json"
-        for name in (NAMES + NUMBER_NAMES + CLASS_NAMES) * 10:
+        for name in EVERY_NAME * 10:
             content = json.dumps(stored(name).document).encode()
             path.write_bytes(damaged_bytes(content, rng))
             mine, other = verdicts(path)

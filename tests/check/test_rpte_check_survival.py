@@ -11,9 +11,10 @@ import pytest
 
 import rpte
 from file_fuzz import damaged_document, moved_document, verdicts
-from model_files import direct, sealed, write
+from model_files import CAUSE_NAMES, direct, sealed, stored, trees, write
 from rpte.check import rpte_check
-from rpte.model.file import from_dict, to_dict
+from rpte.model.file import content_hash, from_dict, to_dict
+from rpte.model.verify import verify_file
 
 OPTIMUM = "Stage 3 optimality of the active terms"
 KINDS = {
@@ -234,3 +235,95 @@ def test_wrong_usage(tmp_path, capsys):
         with pytest.raises(SystemExit):
             run(document, table, tmp_path, *options)
     capsys.readouterr()
+
+
+def shared_term(document):
+    """Return a direct term of the last cause that the first has, too."""
+    first, last = document["models"]
+    names = {term["name"] for term in direct(first)}
+    return next(term for term in direct(last) if term["name"] in names)
+
+
+class TestCauses:
+    """Competing risks: the files of all causes in one, and the file of one cause."""
+
+    def train(self, name, folder):
+        made = stored(name)
+        table = made.X.assign(**{column: made.y[column] for column in made.y})
+        return made, table, run(made.document, table, folder, "--time", "months", "--event", "died")
+
+    @pytest.mark.parametrize("name", CAUSE_NAMES)
+    def test_it_proves_a_model_on_its_table(self, name, tmp_path, capsys):
+        made, *_, code = self.train(name, tmp_path)
+        assert code == 0, capsys.readouterr().out
+        assert {f"holds  {OPTIMUM}", "holds  baseline", "holds  training table"} <= {
+            line.split(": ")[0] for line in capsys.readouterr().out.splitlines()
+        }
+        assert verify_file(tmp_path / "model.json", *made.given).holds
+
+    def test_it_scores_as_the_library_does(self, tmp_path, capsys):
+        made, out = stored("causes"), tmp_path / "out.csv"
+        model, options = from_dict(made.copy()), ["--horizon", "2,5.5"]
+        assert run(made.document, made.X, tmp_path, *options, "--scores", out) == 0
+        found = pd.read_csv(out)
+        for k, cause in enumerate(model.causes):
+            assert found[f"score_{cause}"].tolist() == model.score(made.X)[:, k].tolist()
+            names = [f"incidence_{cause}_2", f"incidence_{cause}_5.5"]
+            wanted = model.incidence_at(made.X, [2.0, 5.5], cause)
+            np.testing.assert_allclose(found[names], wanted, rtol=1e-12)
+        wanted = model.survival_at(made.X, [2.0, 5.5])
+        np.testing.assert_allclose(found[["survival_2", "survival_5.5"]], wanted, rtol=1e-13)
+        assert run(made.document, made.X, tmp_path, *options, "--expect", out) == 0
+        assert "holds  expected incidences of fall_5.5" in capsys.readouterr().out
+
+    @pytest.mark.parametrize(
+        ("change", "name"),
+        [
+            (lambda d: d["models"].reverse(), "fields"),
+            (lambda d: d["models"][1]["target"].pop("status"), "fields"),
+            (lambda d: d["models"][1]["target"]["status"].update(cause="flu"), "fields"),
+            (lambda d: d["models"][1]["target"]["status"].update(censored=0), "fields"),
+            (
+                lambda d: [m["target"]["status"].update(censored="fall") for m in d["models"]],
+                "fields",
+            ),
+            (lambda d: d["models"][1]["data"].update(sha256="0" * 64), "fields"),
+            (lambda d: d.update(more=1), "fields"),
+            (lambda d: d["models"][1].update(bound=7777), "one structure for all causes"),
+            (lambda d: shared_term(d).update(scale=2.0), "one structure for all causes"),
+        ],
+    )
+    def test_what_was_tampered_with_is_found_by_both(self, change, name, tmp_path):
+        document = stored("causes").copy()
+        change(document)
+        document = sealed(document)
+        assert name in [title for title, faults, _ in rpte_check.file_checks(document) if faults]
+        assert verdicts(write(document, tmp_path)) == (False, False)
+
+    def test_an_inner_hash_that_does_not_fit(self, tmp_path):
+        document = stored("causes").copy()
+        document["models"][1]["intercept"] += 1.0
+        document["hash"] = content_hash(document)
+        assert verdicts(write(document, tmp_path)) == (False, False)
+
+    def test_trees_of_other_leaves_are_refused(self, tmp_path):
+        """The terms of all causes could not be put side by side."""
+        document = stored("causes").copy()
+        having, other = sorted(document["models"], key=lambda m: -len(trees(m)))
+        tree = copy.deepcopy(trees(having)[0])
+        tree["root"] = {"if": tree["root"]["if"], "yes": {"leaf": 0}, "no": {"leaf": 1}}
+        tree["leaves"] = tree["leaves"][:2]
+        sources = [tree["root"]["if"]["column"]["source"]]
+        grown = {"name": "C99", "sources": sources, "trees": [tree], "direct": []}
+        other["components"].append(grown)
+        other["training"]["mean_contributions"][tree["name"]] = 0.0
+        document = sealed(document)
+        with pytest.raises(rpte.ModelFileError, match="T1 must have the same leaves"):
+            from_dict(document)
+        assert verdicts(write(document, tmp_path)) == (False, False)
+
+    def test_a_status_that_the_model_does_not_know(self, tmp_path, capsys):
+        made = stored("causes")
+        table = made.X.assign(months=made.y["months"], died="flu")
+        assert run(made.document, table, tmp_path, "--time", "months", "--event", "died") == 1
+        assert "the event 'flu' is none of ['alive', 'fall', 'fever']" in capsys.readouterr().err

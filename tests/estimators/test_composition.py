@@ -101,7 +101,9 @@ def routing():
 
 
 @pytest.mark.usefixtures("routing")
-@pytest.mark.filterwarnings("ignore:the model was fitted with the exposure")  # it is routed to fit alone
+@pytest.mark.filterwarnings(
+    "ignore:the model was fitted with the exposure"
+)  # it is routed to fit alone
 @pytest.mark.parametrize(("task", "jobs"), [*((task, 1) for task in NUMBER), ("count", 2)])
 def test_a_fold_is_the_fit_of_its_rows(task, jobs):
     X, y, given, made = case(task)

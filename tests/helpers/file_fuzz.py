@@ -17,6 +17,7 @@ import numpy as np
 from model_files import sealed
 from rpte import ModelFileError, load, verify_file
 from rpte.check import rpte_check
+from rpte.model.causes import CausesModel
 
 ROUNDING = 1e-12
 DEEP = "[" * 3000 + "]" * 3000
@@ -241,9 +242,10 @@ def outcome_of_forgery(path: Any) -> str:
         warnings.simplefilter("ignore")
         rows = some_rows(model)
         inputs = model.read(rows)
-        assert model.score(inputs).shape == (inputs.n_rows,)
+        assert len(model.score(inputs)) == inputs.n_rows
         assert len(model.predict(inputs)) == inputs.n_rows
-        assert len(model.explain(inputs)) == inputs.n_rows
+        of = {"cause": model.causes[0]} if isinstance(model, CausesModel) else {}
+        assert len(model.explain(inputs, **of)) == inputs.n_rows
         assert model.summary()
         assert model.rules() is not None
         checks = verify_file(path, rows)

@@ -52,7 +52,10 @@ class Stored:
 
 
 def sealed(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document with a hash that fits it, as a tamperer would."""
+    """Return a document with a hash that fits it, as a tamperer would; inner files too."""
+    if isinstance(models := document.get("models"), list):
+        inner = [sealed(each) if isinstance(each, dict) else each for each in models]
+        document = {**document, "models": inner}
     return {**document, "hash": content_hash(document)}
 
 
@@ -199,8 +202,10 @@ def class_case(seed=5, n=240, classes=("calm", "rain", "storm")):
 
 
 def _classes():
+    """Return several classes, texts, of a target with a name, and whole weights."""
     X, y, rng = class_case()
-    return {"X": X, "y": y, "weight": rng.integers(1, 4, len(X)).astype(float)}
+    weight = rng.integers(1, 4, len(X)).astype(float)
+    return {"X": X, "y": pd.Series(y, name="sky"), "weight": weight}
 
 
 def _class_numbers():
@@ -234,6 +239,13 @@ def _edited_times():
     return {"X": X, "y": y}
 
 
+def _causes():
+    """Return competing risks."""
+    X, y, rng = time_case()
+    cause = np.where(rng.random(len(X)) < 0.5, "fever", "fall")
+    return {"X": X, "y": y.assign(died=np.where(y["died"], cause, "alive"))}
+
+
 TABLES = {
     **dict.fromkeys(("mixed", "published"), _mixed),
     "special": _special,
@@ -256,11 +268,16 @@ CLASS_TABLES = {"classes": _classes, "class_numbers": _class_numbers}
 CLASS_NAMES = tuple(CLASS_TABLES)  # of several classes
 TIME_TABLES = {"trial": _trial, "visits": _visits, "edited_times": _edited_times}
 TIME_NAMES = tuple(TIME_TABLES)  # of times until an event
-TABLES |= NUMBER_TABLES | CLASS_TABLES | TIME_TABLES
+CAUSE_TABLES = dict.fromkeys(("causes", "cause"), _causes)
+CAUSE_NAMES = tuple(CAUSE_TABLES)  # of competing risks, and of one cause of several
+EVERY_NAME = NAMES + NUMBER_NAMES + CLASS_NAMES + TIME_NAMES + CAUSE_NAMES
+TABLES |= NUMBER_TABLES | CLASS_TABLES | TIME_TABLES | CAUSE_TABLES
 
 
 def stored_document(name: str) -> dict[str, Any]:
     """Return the document of a stored model."""
+    if name == "cause":
+        return stored_document("causes")["models"][0]
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 

@@ -18,18 +18,17 @@ from file_fuzz import (
     outcome_of_forgery,
     places,
 )
-from model_files import NAMES, NUMBER_NAMES, TIME_NAMES, sealed, stored
+from model_files import EVERY_NAME, sealed, stored
 from rpte import ModelFileError
 from rpte.model.file import from_dict
-
-EVERY = NAMES + NUMBER_NAMES + TIME_NAMES
-
 
 QUICK = examples(60)
 
 
 @QUICK
-@given(name=st.sampled_from(EVERY), seed=st.integers(0, 2**32), layout=st.sampled_from((None, 1)))
+@given(
+    name=st.sampled_from(EVERY_NAME), seed=st.integers(0, 2**32), layout=st.sampled_from((None, 1))
+)
 def test_damaged_bytes(name, seed, layout, tmp_path):
     content = json.dumps(stored(name).document, indent=layout).encode()
     path = tmp_path / "model.json"
@@ -38,7 +37,7 @@ def test_damaged_bytes(name, seed, layout, tmp_path):
 
 
 @QUICK
-@given(name=st.sampled_from(EVERY), seed=st.integers(0, 2**32))
+@given(name=st.sampled_from(EVERY_NAME), seed=st.integers(0, 2**32))
 def test_forged_documents(name, seed, tmp_path):
     path = tmp_path / "model.json"
     path.write_text(dumped(damaged_document(stored(name).document, random.Random(seed))))
@@ -55,7 +54,7 @@ JSON_VALUES = st.recursive(
 
 
 @QUICK
-@given(name=st.sampled_from(EVERY), where=st.integers(0, 10**6), value=JSON_VALUES)
+@given(name=st.sampled_from(EVERY_NAME), where=st.integers(0, 10**6), value=JSON_VALUES)
 def test_any_value_in_any_place(name, where, value, tmp_path):
     document = stored(name).copy()
     found = list(places(document))

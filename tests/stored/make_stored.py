@@ -78,6 +78,7 @@ ESTIMATORS = {
     "trial": RPTESurvival(l1=0.02, max_trees=1, max_leaves=4, limits=OLDER),
     "visits": RPTESurvival(loss="discrete", intervals=6, l1=0.03, max_trees=0, profile="none"),
     "edited_times": RPTESurvival(l1=0.03, ties="breslow", max_trees=0),
+    "causes": RPTESurvival(censored="alive", l1=0.02, max_trees=1, max_leaves=4),
     "proof_default": RPTEClassifier(**CODES),
     "proof_limited": RPTEClassifier(
         special_values={"codes": [-9, -8]},

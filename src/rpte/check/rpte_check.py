@@ -16,7 +16,8 @@ Usage:
 
 Scores are log odds of two classes; of several, one for each, with its probability and the class
 beside them; of a number, the mean or its logarithm, with the mean beside it; of a time until an
-event, log hazard ratios, with the hazard ratio beside them and survival until each --horizon.
+event, log hazard ratios, with the hazard ratio beside them and survival until each --horizon; of
+competing risks, log hazard ratios of each cause, with survival and incidences until each --horizon.
 --weight-column, --exposure-column, --offset-column, --entry and --strata name what a table has of
 these. Exit code 0 if every check holds, 1 if one fails or something cannot be read, 2 for wrong
 usage.
@@ -64,12 +65,15 @@ DEEPEST = 200  # levels of nesting
 MOST_CONDITIONS = 300  # that validation may choose where the user gives no number
 LARGEST = 1e300
 MOST_STEPS = 10_000  # of a stored baseline
+CAUSES = "competing risks"
+TASKS = ("binary", "regression", "multiclass", "survival", CAUSES)
 LARGEST_HAZARD = 30.0  # of an interval that nobody survives
 PLURALS = {
     "class": "classes",
     "probability": "probabilities",
     "hazard": "hazard ratios",
     "survival": "survival",
+    "incidence": "incidences",
 }
 FRACTION = 2.0**-30  # weights by exposure are multiples of it
 MARKERS = frozenset(
@@ -115,13 +119,8 @@ def read_model(path: str) -> Json:
     version, task = document.get("version"), document.get("task")
     if type(version) is not int or version not in (1, 2):
         raise Problem(f"{path} has format version {version!r}, not 1 or 2")
-    timed = document.get("target")
-    if task == "competing risks" or (isinstance(timed, dict) and "status" in timed):
-        raise Problem(
-            f"{path} is of competing risks, which this checker does not know; use `verify` of rpte"
-        )
-    if version == 2 and task not in ("binary", "regression", "multiclass", "survival"):
-        known = "classes, numbers and times only"
+    if version == 2 and task not in TASKS:
+        known = "classes, numbers, times and competing risks only"
         raise Problem(f"{path} is of the task {task!a:.40}; this checker knows {known}")
     fault = next(unkept(document), None)
     if fault is not None:
@@ -412,6 +411,8 @@ class file = format: 'rpte-model', version: 2, library_version: release, schema:
     baseline: null, bound: whole, intercept: [number 3], ownership: policy,
     settings: class settings, components: [class component], training: class training, data: data,
     ledger?: [class entry 1], hash: sha256
+causes file = format: 'rpte-model', version: 2, library_version: release, task: 'competing risks',
+    models: [file 2 10], hash: sha256
 old file = format: 'rpte-model', version: 1, library_version: release, schema: schema,
     classes: [label 2 2], positive: 0|1, bound: whole, intercept: number, ownership: policy,
     settings: settings, components: [old component], training: old training, data: data,
@@ -598,7 +599,8 @@ def sense_of_scores(model: Json) -> Fault:
     scores, target, training = model["scores"], model["target"], model["training"]
     if scores < 3 or "power" in model["loss"]:
         yield f"{scores} scores, where several classes have 3 or more, and their loss no power"
-    lists: dict[str, Any] = {"intercept": model["intercept"], **target}
+    lists: dict[str, Any] = {"intercept": model["intercept"]}
+    lists |= {name: target[name] for name in ("classes", "totals")}
     lists["class_factors"] = training.get("class_factors")
     lists |= {f"the mean of {name}": v for name, v in training["mean_contributions"].items()}
     for number, entry in enumerate(model.get("ledger", ()), 1):
@@ -688,12 +690,182 @@ def softmax(scores: list[float]) -> list[float]:
     return [each / sum(odds) for each in odds]
 
 
+# ---------------------------------------------------------------- competing risks
+
+
+def is_of_causes(document: Json) -> bool:
+    """Tell whether a file holds the file of each of several causes."""
+    return bool(document["version"] == 2 and document["task"] == CAUSES)
+
+
+def sense_of_causes(document: Json) -> Fault:
+    """Each file has its hash; they are of all causes of one table, in order."""
+    models = document["models"]
+    for number, model in enumerate(models):
+        if model["hash"] != digest(without(model, "hash")):
+            yield f"models[{number}] does not match its hash"
+    status = [model["target"].get("status") for model in models]
+    if None in status or any(model["task"] != "survival" for model in models):
+        yield "models are not of causes of an event"
+        return
+    if status != [{**status[0], "cause": cause} for cause in status[0]["causes"]]:
+        yield "models have not one entry for each cause, in order"
+    first, *others = map(shared_by_causes, models)
+    for name in first:
+        if any(told[name] != first[name] for told in others):
+            yield f"models have not the same {name}"
+    leaves: dict[str, int] = {}
+    for tree in chain.from_iterable(map(trees, models)):
+        if leaves.setdefault(tree["name"], len(tree["leaves"])) != len(tree["leaves"]):
+            yield f"{tree['name']} has not the same number of leaves for all causes"
+
+
+def shared_by_causes(model: Json) -> Json:
+    """Return what the files of all causes have in common."""
+    target = model["target"]
+    return {
+        **{name: model[name] for name in ("schema", "data")},
+        **{name: target[name] for name in ("strata", "grid", "ties")},
+        "loss": model["loss"]["name"],
+        "end": min(steps["end"] for steps in target["baseline"]),
+    }
+
+
+def outline_of_causes(document: Json) -> Json:
+    """Return the structure as one model: each term with its largest coefficient for any cause."""
+    found: dict[str, Json] = {}
+    for model in document["models"]:
+        for part in (*trees(model), *direct_terms(model)):
+            if (before := found.get(part["name"])) is None:
+                found[part["name"]] = part
+            elif "leaves" in part:
+                found[part["name"]] = widest_tree([before, part])
+            elif abs(part["coefficient"]) > abs(before["coefficient"]):
+                found[part["name"]] = part
+    grown = [(part, tree_sources(part)) for part in found.values() if "leaves" in part]
+    single = [(part, column_sources(part["column"])) for part in found.values() if "column" in part]
+    components = []
+    for number, sources in enumerate(connected([own for _, own in (*grown, *single)]), 1):
+        own = {
+            "trees": [part for part, read in grown if read <= sources],
+            "direct": [part for part, read in single if read <= sources],
+        }
+        components.append({"name": f"C{number}", "sources": sorted(sources), **own})
+    return {**document["models"][0], "components": components}
+
+
+def fault_causes(document: Json) -> Fault:
+    """A term is the same for all causes that have it, on the same table and by the same rules."""
+    models = document["models"]
+    known: dict[str, Json] = {}
+    for name in ("schema", "ownership", "settings", "bound", "data"):
+        if any(model[name] != models[0][name] for model in models):
+            yield f"the causes do not have the same {name}"
+    for model in models:
+        for part in (*trees(model), *direct_terms(model)):
+            own = without(part, "coefficient", "target_total", "leaves")
+            leaves = part.get("leaves", ())
+            own["leaves"] = [without(leaf, "coefficient", "target_total") for leaf in leaves]
+            if known.setdefault(part["name"], own) != own:
+                yield f"{part['name']} is another term than that of other causes"
+
+
+def causes_checks(document: Json) -> Iterator[tuple[str, list[str], str]]:
+    """Yield the checks of all causes: of their structure together, and of each."""
+    structure = outline_of_causes(document)
+    terms = audit_load(structure)[0]
+    told = f"{terms} terms for {len(document['models'])} causes"
+    yield "one structure for all causes", list(fault_causes(document)), told
+    together = size_rules(structure)
+    for name, rule, evidence in together:
+        yield name, list(rule(structure)), evidence
+    yield from of_all_causes(document, model_checks, [name for name, *_ in together])
+
+
+def of_all_causes(
+    document: Json, checks: Callable[[Json], Any], but: Collection[str] = ()
+) -> Iterator[tuple[str, list[str], str]]:
+    """Yield each check once, with the faults that it has for any cause."""
+    found: dict[str, tuple[list[str], Json]] = {}
+    for model in document["models"]:
+        cause = model["target"]["status"]["cause"]
+        for name, faults, evidence in checks(model):
+            own, told = found.setdefault(name, ([], {}))
+            own += [f"{cause!a}: {fault}" for fault in faults]
+            told[f"{cause!a}: {evidence}"] = evidence
+    for name, (faults, told) in found.items():
+        if name not in but:
+            said = told.values() if len(set(told.values())) == 1 else told
+            yield name, faults, "; ".join(dict.fromkeys(said))
+
+
+def cause_columns(
+    document: Json, table: Table, beside: Beside, horizons: list[float]
+) -> dict[str, list[Any]]:
+    """Return the score of each cause; survival and incidences of all until each horizon."""
+    models = document["models"]
+    names = [cause_name(model["target"]).replace(" ", "_") for model in models]
+    scores = [[score(model, row) for row in table.rows] for model in models]
+    found: dict[str, list[Any]] = {f"score_{n}": own for n, own in zip(names, scores, strict=True)}
+    strata, end = strata_of(models[0], table, beside), shared_by_causes(models[0])["end"]
+    ratios = [[mean_of("log", value) for value in own] for own in zip(*scores, strict=True)]
+    joint = [joint_hazards(models, k) for k in range(len(models[0]["target"]["baseline"]))]
+    for time in horizons:
+        refuse_horizon(time, end)
+        rows = zip(ratios, strata, strict=True)
+        own = [joint_parts([s for t, s in joint[k] if t <= time], ratio) for ratio, k in rows]
+        for k, name in enumerate(["survival", *(f"incidence_{name}" for name in names)]):
+            found[f"{name}_{level_name(time)}"] = [each[k] for each in own]
+    return found
+
+
+def cause_name(target: Json) -> str:
+    """Return what a cause is called in the columns of scores."""
+    cause = target["status"]["cause"]
+    return cause if isinstance(cause, str) else f"{target['event'] or 'cause'} {cause}"
+
+
+def joint_hazards(models: list[Json], stratum: int) -> list[tuple[float, list[float]]]:
+    """Return each time of an event, and what it adds to the hazards of all causes.
+
+    So that incidences without terms are those of Aalen and Johansen, the shares d / n that have an
+    event become hazards together, by -log(1 - their sum).
+    """
+    targets = [model["target"] for model in models]
+    rises: list[dict[float, float]] = []
+    for target in targets:
+        steps = target["baseline"][stratum]
+        sums = zip(steps["times"], steps["hazard"], [0.0, *steps["hazard"]], strict=False)
+        rises.append({time: high - low for time, high, low in sums})
+    found = []
+    for time in sorted(set().union(*rises)):
+        shares = [own.get(time, 0.0) for own in rises]
+        if targets[0]["ties"] == "grouped":
+            shares = [-math.expm1(-share) for share in shares]
+        total = math.fsum(shares)
+        together = -math.log1p(-min(total, -math.expm1(-LARGEST_HAZARD)))
+        found.append((time, [share * (together / total) if total else 0.0 for share in shares]))
+    return found
+
+
+def joint_parts(steps: list[list[float]], ratios: Sequence[float]) -> list[float]:
+    """Return the probability of no event until the last step, then of one of each cause."""
+    left, parts = 0.0, [0.0] * len(ratios)
+    for hazards in steps:
+        own = [hazard * min(ratio, LARGEST) for hazard, ratio in zip(hazards, ratios, strict=True)]
+        total = sum(own)
+        came = math.exp(-left) * -math.expm1(-total)
+        parts = [p + came * (u / total if total else 0.0) for p, u in zip(parts, own, strict=True)]
+        left += total
+    return [math.exp(-left), *parts]
+
+
 # ---------------------------------------------------------------- rules and values
 
 
 def misfits(document: Any) -> Fault:
     """Yield the fields that are absent, unknown, or not what they may be."""
-    first = "class file" if is_several(document) else "file"
+    first = {"multiclass": "class file", CAUSES: "causes file"}.get(document.get("task"), "file")
     first = "old file" if document["version"] == 1 else first
     stack: list[tuple[Any, Any, str]] = [(document, first, "")]
     while stack:
@@ -815,6 +987,18 @@ def sense_of_times(loss: Json, target: Json) -> Fault:
             yield "a cumulated hazard falls"
         elif steps["end"] < times[-1]:
             yield "a baseline ends before the last of its times"
+    if "status" in target:
+        yield from sense_of_status(target["status"])
+
+
+def sense_of_status(status: Json) -> Fault:
+    """Causes are of one type, different, and in order; the value of no event is none of them."""
+    causes, none = status["causes"], status["censored"]
+    alike = len({type(label) for label in (none, status["cause"], *causes)}) == 1
+    if not alike or any(not a < b for a, b in pairwise(causes)):
+        yield "the causes are not of one type, different, and in order"
+    if status["cause"] not in causes or none in causes:
+        yield f"{status['cause']!a} is none of the causes, or {none!a} is one"
 
 
 def sense_of_classes(target: Json) -> Fault:
@@ -2108,6 +2292,7 @@ class Seen(NamedTuple):
     time: float
     entry: float | None
     stratum: int
+    status: int = 0  # of several causes the number of that of the row, 0 for none
 
 
 class Case(NamedTuple):
@@ -2439,7 +2624,7 @@ def optimality(model: Json, cases: list[Case]) -> tuple[list[str], str]:
     if model["task"] == "survival":
         risk = Hazards(model, cases, scores)
         slopes, value = risk.slopes(), -2.0 * risk.log_likelihood() / weight
-        searched = Hazards(model, cases, [0.0] * len(cases)).exposed()
+        searched = searched_first(model, cases)
     else:
         slopes = [-2.0 * case.weight * gradient(loss, s, case.y) / weight for s, case in pairs]
         value = math.fsum(case.weight * deviance(loss, s, case.y) for s, case in pairs) / weight
@@ -2573,49 +2758,76 @@ def timed_cases(model: Json, table: Table, beside: Beside, weight: list[float]) 
     target, time = model["target"], numbers_beside(table, str(beside.time), "time")
     if min(time, default=0.0) < 0:
         raise Problem(f"time '{beside.time}' holds {min(time):g}, less than 0")
-    events = [truth(text) for text in table.texts[str(beside.event)]]
-    if None in events:
-        text = table.texts[str(beside.event)][events.index(None)]
-        raise Problem(f"the event {text!r} is neither true nor false; write 1 where it was seen")
+    numbers, own = events_of(target, table.texts[str(beside.event)])
     entry: list[float | None] = [None] * len(time)
     if beside.entry is not None:
         entry = list(numbers_beside(table, beside.entry, "entry"))
     cases = []
     strata = strata_of(model, table, beside)
     for place, row in enumerate(table.rows):
-        came, since = events[place] == "true", entry[place]
+        number, since = numbers[place], entry[place]
         if since is not None and not since < time[place]:
             raise Problem(f"row {place + 1} has the entry {since:g} and the time {time[place]:g}")
-        seen = Seen(time[place], since, strata[place])
+        seen = Seen(time[place], since, strata[place], number)
         if target["ties"] == "grouped":
-            seen = on_grid(target["grid"], seen, came)
-            came = came and came_in_view(seen)
-        cases.append(Case(row, float(came), weight[place], seen))
+            seen = on_grid(target["grid"], seen)
+        cases.append(Case(row, float(seen.status == own), weight[place], seen))
     return cases
 
 
-def on_grid(ends: list[float], seen: Seen, came: bool) -> Seen:
+def events_of(target: Json, texts: list[str]) -> tuple[list[int], int]:
+    """Return the number of the cause of each row, 0 for no event, and that of the model's own."""
+    known, own = {"false": 0, "true": 1}, 1
+    forms: Callable[[str], tuple[str | None, ...]] = lambda text: (truth(text),)  # noqa: E731
+    wanted = "is neither true nor false; write 1 where it was seen"
+    if "status" in target:
+        status = target["status"]
+        labels = [label_name(label) for label in (status["censored"], *status["causes"])]
+        known = {label: number for number, label in enumerate(labels)}
+        own = status["causes"].index(status["cause"]) + 1
+        forms = lambda text: (text.strip(), special_name(text.strip()))  # noqa: E731
+        wanted = f"is none of {labels}"
+    found = []
+    for text in texts:
+        number = next((known[form] for form in forms(text) if form in known), None)
+        if number is None:
+            raise Problem(f"the event {text!r} {wanted}")
+        found.append(number)
+    return found, own
+
+
+def on_grid(ends: list[float], seen: Seen) -> Seen:
     """Return when a row was seen by intervals: an event counts at the end of its own.
 
-    A row without one was under observation for the intervals that were over.
+    A row without one was under observation for the intervals that were over. An event that did not
+    come while the row was under observation does not count.
     """
     grid = [0.0, *ends]
     first = min(bisect_left(grid, seen.time), len(grid) - 1)
-    time = grid[max(first, 1) if came else bisect_right(grid, seen.time) - 1]
+    time = grid[max(first, 1) if seen.status else bisect_right(grid, seen.time) - 1]
     since = seen.entry
     if since is not None:
         since = grid[min(bisect_left(grid, since), len(grid) - 1)]
-    return Seen(time, since, seen.stratum)
+    in_view = since is None or since < time
+    return Seen(time, since, seen.stratum, seen.status if in_view else 0)
 
 
-def came_in_view(seen: Seen) -> bool:
-    """Tell whether an event at the end of a row's time came while it was under observation."""
-    return seen.entry is None or seen.entry < seen.time
+def searched_first(model: Json, cases: list[Case]) -> list[Case]:
+    """Return the rows of the Poisson fit beside the baseline without terms.
+
+    Of several causes that of an event of any cause, the same for all of them.
+    """
+    every = cases
+    if "status" in model["target"]:
+        every = [case._replace(y=float(case.seen.status > 0)) for case in cases]
+    found = Hazards(model, every, [0.0] * len(cases)).exposed()
+    return [f if c.y else f._replace(y=0.0) for f, c in zip(found, cases, strict=True)]
 
 
 def seen_key(model: Json, case: Case) -> float:
     """Return a number that is the same where all that was seen of rows is the same."""
-    values = [case.seen.time, case.y]
+    several = "status" in model["target"]
+    values = [case.seen.time, float(case.seen.status) if several else case.y]
     values += [] if case.seen.entry is None else [case.seen.entry]
     values += [float(case.seen.stratum)] if model["target"]["strata"] else []
     mixed = 0
@@ -2819,7 +3031,7 @@ def survival_checks(model: Json, cases: list[Case]) -> Iterator[tuple[str, list[
     gone, training = claims_withdrawn(model), model["training"]
     known = "learned_from_rows" not in training["validation"] and UNMET_MISSING not in gone
     if trees(model) and known:
-        searched = Hazards(model, cases, [0.0] * len(cases)).exposed()
+        searched = searched_first(model, cases)
         least = model["settings"]["min_samples_leaf"]
         yield "exposure of leaves", list(fault_exposures(model, searched)), f"{least:g} at least"
     if BASELINE not in gone:
@@ -2862,6 +3074,12 @@ def baseline(model: Json, cases: list[Case]) -> tuple[list[str], str]:
     return faults, f"{steps} steps, of {target['total']:g} events"
 
 
+def refuse_horizon(time: float, end: float) -> None:
+    """Refuse a time that nobody was under observation at."""
+    if not 0 <= time <= end:
+        raise Problem(f"the horizon {time:g} is outside of what was observed, 0 to {end:g}")
+
+
 def time_columns(
     model: Json, table: Table, beside: Beside, horizons: list[float], scores: list[float]
 ) -> dict[str, list[Any]]:
@@ -2873,8 +3091,7 @@ def time_columns(
     strata, baselines = strata_of(model, table, beside), model["target"]["baseline"]
     end = min(steps["end"] for steps in baselines)
     for time in horizons:
-        if not 0 <= time <= end:
-            raise Problem(f"the horizon {time:g} is outside of what was observed, 0 to {end:g}")
+        refuse_horizon(time, end)
         places = [bisect_right(steps["times"], time) for steps in baselines]
         pairs = zip(places, baselines, strict=True)
         hazards = [steps["hazard"][n - 1] if n else 0.0 for n, steps in pairs]
@@ -2898,16 +3115,28 @@ def file_checks(document: Json) -> Iterator[tuple[str, list[str], str]]:
     faults = list(islice(misfits(document), MOST_FAULTS))
     if not faults and document["version"] == 1:
         document = as_version_2(document)
-    if not faults and is_several(document):
-        faults = list(islice(sense_of_scores(document), MOST_FAULTS))
-    models = [] if faults else each_class(document) if is_several(document) else [document]
+    several, of_causes = is_several(document), is_of_causes(document)
+    if not faults and (several or of_causes):
+        rule = sense_of_scores if several else sense_of_causes
+        faults = list(islice(rule(document), MOST_FAULTS))
+    models = [] if faults else each_class(document) if several else own_models(document)
     sense = (rule(model) for model in models for rule in SENSE)
     faults = faults or list(islice(chain.from_iterable(sense), MOST_FAULTS))
     yield "fields", faults, "each is there, of its kind, and fits the others"
-    if not faults:
-        model = {**document, "components": floats(document["components"])}
-        model["intercept"] = floats(document["intercept"])
-        yield from (class_checks if is_several(document) else model_checks)(model)
+    if not faults and of_causes:
+        yield from causes_checks({**document, "models": [as_floats(model) for model in models]})
+    elif not faults:
+        yield from (class_checks if several else model_checks)(as_floats(document))
+
+
+def own_models(document: Json) -> list[Json]:
+    """Return the model of each cause, or the model."""
+    return list(document["models"]) if is_of_causes(document) else [document]
+
+
+def as_floats(model: Json) -> Json:
+    """Return a model whose coefficients, thresholds and intercepts are floats, as they score."""
+    return {**model, **{name: floats(model[name]) for name in ("components", "intercept")}}
 
 
 def floats(value: Any) -> Any:
@@ -2919,18 +3148,32 @@ def floats(value: Any) -> Any:
     return float(value) if is_number(value) else value
 
 
+Rule = tuple[str, Callable[[Json], Fault], str]
+
+
+def size_rules(model: Json) -> list[Rule]:
+    """Return the rules of who owns which variable, and of how large a model is."""
+    terms, load = audit_load(model)
+    largest = max((len(c["sources"]) for c in model["components"]), default=0)
+    size = f"{load} conditions in {terms} terms; bound {model['bound']}"
+    owned = f"largest component: {largest} variables"
+    return [
+        (f"ownership '{model['ownership']}'", fault_ownership, owned),
+        ("audit load", fault_load, size),
+    ]
+
+
 def model_checks(model: Json) -> Iterator[tuple[str, list[str], str]]:
     """Yield the checks of a model of which every field can be read."""
-    terms, load = audit_load(model)
     leaves = sum(len(tree["leaves"]) for tree in trees(model))
-    policy, objective = model["ownership"], model["training"]["objective"]
-    largest = max((len(c["sources"]) for c in model["components"]), default=0)
+    objective = model["training"]["objective"]
     weight = units(model).weight * model["training"]["rows"]
-    rules: list[tuple[str, Callable[[Json], Fault], str]] = [
+    owned, size = size_rules(model)
+    rules: list[Rule] = [
         ("trees", fault_trees, f"{leaves} leaves in {len(trees(model))} trees"),
-        (f"ownership '{policy}'", fault_ownership, f"largest component: {largest} variables"),
+        owned,
         ("sums", fault_sums, f"supports add up to {weight:g} cases"),
-        ("audit load", fault_load, f"{load} conditions in {terms} terms; bound {model['bound']}"),
+        size,
         ("limits", fault_limits, "excluded, linear only, interactions"),
         ("objective", fault_objective, "none claimed" if objective is None else "as asked for"),
     ]
@@ -3051,12 +3294,19 @@ def table_checks(
     horizons: list[float],
 ) -> Iterator[tuple[str, list[str], str]]:
     """Score a table; yield name, faults and evidence of each check on it."""
+    several = is_of_causes(document)
     model = as_version_2(document) if document["version"] == 1 else document
+    model = outline_of_causes(document) if several else model
     refuse_times(model, beside)
     table = read_table(model, path, beside)
-    rows, columns = table.rows, scored(model, table, beside, horizons)
+    if several:
+        predictions(model, table, beside, [0.0] * len(table.rows))  # refuses what is of numbers
+    told = cause_columns(document, table, beside, horizons) if several else None
+    rows, columns = table.rows, told or scored(model, table, beside, horizons)
     yield "one leaf per tree", one_leaf_faults(model, rows), f"{len(rows)} rows, each path tried"
-    if beside.is_training:
+    if beside.is_training and several:
+        yield from of_all_causes(document, lambda own: training_checks(own, table, beside))
+    elif beside.is_training:
         yield from training_checks(model, table, beside)
     if expect is not None:
         yield from expected_checks(columns, expect)
@@ -3151,7 +3401,8 @@ def main(arguments: list[str] | None = None) -> int:
         shown = "; ".join(faults[:MOST_FAULTS]) or evidence
         say(f"{'FAILS' if faults else 'holds'}  {name}: {shown}")
     if not failed:
-        for name in claims_withdrawn(model):
+        gone = chain.from_iterable(claims_withdrawn(own) for own in own_models(model))
+        for name in dict.fromkeys(gone):
             say(f"note   no longer claimed: {name}")
     return 1 if failed else 0
 

@@ -26,7 +26,7 @@ from rpte.cli.survival import (
 )
 from rpte.cli.terminal import FAILED, console, print_found, print_json, say, table_of
 from rpte.errors import InputError
-from rpte.model.causes import one_event
+from rpte.model.causes import CausesModel
 from rpte.model.check import Checks
 from rpte.model.class_target import ClassesTarget
 from rpte.model.classes import ClassesModel
@@ -250,7 +250,8 @@ def _given(
     """Return rows, targets and weights; the model's own hash may be wrong, which is a check."""
     from rpte.table.target import has_label
 
-    model = one_event(build(read_document(path)), "rpte verify with a table")
+    found = build(read_document(path))
+    model = found.outline if isinstance(found, CausesModel) else found
     check_beside(model, beside)
     columns.check(model, target)
     named: dict[str, Any] = {"target": target, "weight": weight_column, **beside, **columns.named}

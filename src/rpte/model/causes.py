@@ -90,6 +90,10 @@ class CausesModel:
         alike = [(t.strata, t.grid, t.ties, t.loss.name, t.end) for t in targets]  # type: ignore[union-attr]
         if any(each != alike[0] for each in alike):
             raise ModelFileError("models must have the same loss, ties, strata, grid and end")
+        leaves: dict[str, int] = {}
+        for tree in (tree for model in one_each for tree in model.trees):
+            if leaves.setdefault(tree.name, len(tree.leaves)) != len(tree.leaves):
+                raise ModelFileError(f"{tree.name} must have the same leaves in all models")
         return cls(tuple(one_each))
 
     @property

@@ -135,6 +135,20 @@ def _times(document: Record) -> Faults:
             yield (*path, number, "hazard"), "falls"
         if times and steps["end"] < times[-1]:
             yield (*path, number, "end"), "is before the last of the times"
+    if "status" in target:
+        yield from _status(target["status"], ("target", "status"))
+
+
+def _status(status: Record, path: Path) -> Faults:
+    """Causes are of one type, different and in order, and the value of no event is none of them."""
+    causes, none = status["causes"], status["censored"]
+    alike = len({type(label) for label in (none, status["cause"], *causes)}) == 1
+    if not alike or any(not low < high for low, high in pairwise(causes)):
+        yield (*path, "causes"), "must be of one type, also `censored`; different, and in order"
+    if status["cause"] not in causes:
+        yield (*path, "cause"), f"is {shown(status['cause'])}, none of the causes"
+    if none in causes:
+        yield (*path, "censored"), f"is {shown(none)}, one of the causes"
 
 
 def _components(document: Record, variables: Record) -> Faults:
