@@ -56,6 +56,10 @@ class InputError(ValueError):
     """
 
 
+class NotForTask(InputError, AttributeError):  # noqa: N818  # as an attribute that is not there
+    """A model has no such method or field, because of what it predicts; the message says why."""
+
+
 class CellError(InputError):
     """A cell breaks a rule; who reads rows in blocks says where it stands among all."""
 

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from export_models import TARGETS, check, model_with, spelling_model
+from model_files import sealed, stored
 from rpte import InputError
 from rpte.columns.kinds import Value
 from rpte.export.cells import Cells, probe_table
 from rpte.export.lower import make_form
 from rpte.export.target import HOMES, find_target, settle_options
+from rpte.model.file import from_dict
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
 
@@ -214,3 +216,32 @@ def test_a_name_with_a_nul_works_or_is_refused_with_words(target, tmp_path):
     else:
         assert record.holds
         assert record.rows or "not on the PATH" in record.engine
+
+
+STRANGE = ("first\u2028line", "next\x85line", "page\x0cbreak")  # ends of a line to `str.splitlines`
+
+
+@pytest.mark.parametrize("target", ["python", pytest.param("javascript", marks=needs_node)])
+@pytest.mark.parametrize("several", [False, True])
+def test_names_with_other_ends_of_line(target, several, tmp_path):
+    """Names of classes and of the target with every end of a line that Unicode knows."""
+    made = stored("classes" if several else "mixed")
+    document = made.copy()
+    labels = sorted(STRANGE)[: 3 if several else 2]
+    document["target"] |= {"classes": labels, "name": "a\u2029\x0b\x1cb"}
+    model = from_dict(sealed(document))
+    assert model.export(target, tmp_path / f"m{find_target(target).suffix}").holds
+
+
+def test_a_workbook_of_a_target_with_a_zero_character(tmp_path):
+    """A sheet cannot hold it, and the name of a target is there for people only."""
+    openpyxl = pytest.importorskip("openpyxl")
+    for name, field in (("squared", "name"), ("counts", "name"), ("visits", "event")):
+        document = stored(name).copy()
+        document["target"][field] = "cl\0aim"
+        form = make_form(from_dict(sealed(document)), {})
+        chosen = find_target("xlsx")
+        path = tmp_path / f"{name}.xlsx"
+        path.write_bytes(chosen.write(form, settle_options(chosen, {}, form.model)))
+        texts = [c.value for row in openpyxl.load_workbook(path)["Cases"] for c in row if c.value]
+        assert any("cl aim" in str(text) for text in texts)

@@ -9,7 +9,6 @@ several classes this is so of the score of each: a term is dropped from all of t
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,6 +24,7 @@ from rpte.model.check import Check, Checks, monotone_claims
 from rpte.model.class_limits import class_certificate, class_limit_checks
 from rpte.model.classes import ClassesModel, check_no_beside
 from rpte.model.file import AnyModel
+from rpte.model.given import scored_model
 from rpte.model.importance import RECORD as IMPORTANCES
 from rpte.model.intervals import RECORD as CALIBRATION
 from rpte.model.model import Model
@@ -41,6 +41,7 @@ from rpte.table.fingerprint import table_hash
 from rpte.table.numbers import named, per_row
 from rpte.table.table import read_weights
 from rpte.utils.records import ShownFields
+from rpte.utils.times import recorded_time
 
 Names = Sequence[str]
 Part = TreeTerms | DirectTerm
@@ -113,6 +114,7 @@ def edit(
     Parameters
     ----------
     model : Model or ClassesModel
+        Or a fitted estimator, whose model is edited; it is not changed itself.
     by, reason : str
         Who edits it, and why.
     drop_terms : names
@@ -129,7 +131,7 @@ def edit(
     force : bool
         Edit even where a limit is broken; the model then no longer claims it.
     when : str, optional
-        UTC time such as ``2026-01-31T12:00:00Z``; now if None.
+        Time of ISO 8601 such as ``2026-01-31T12:00:00Z``; now if None.
 
     Raises
     ------
@@ -146,6 +148,7 @@ def edit(
     >>> shorter.components, shorter.ledger[0]["withdrawn"]
     ((), ['Stage 3 optimality of the active terms'])
     """
+    model, when = scored_model(model, "edit"), recorded_time(when)
     operations = _operations(drop_terms, drop_sources, merge, refit)
     for word, text in (("by", by), ("reason", reason)):
         if not text.strip():
@@ -166,7 +169,7 @@ def edit(
     entry = {
         "number": len(model.ledger) + 1,
         "by": by,
-        "when": when or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "when": when,
         "reason": reason,
         "operations": operations,
         "forced": bool(broken),

@@ -79,6 +79,7 @@ FRACTION = 2.0**-30  # weights by exposure are multiples of it
 MARKERS = frozenset(
     "NA N/A n/a #N/A #NA <NA> NaN nan -nan -NaN NULL null None".split()  # noqa: SIM905
 )
+EVIDENCE = re.compile(rb'"(format"\s*:\s*"rpte-(model|decisions)|algorithm"\s*:\s*"hmac-)')
 DECIMAL = re.compile(r"(?!0\d)[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?([eE][+-]?\d+)?\s*")
 TRUTHS = {"true": "true", "t": "true", "1": "true", "false": "false", "f": "false", "0": "false"}
@@ -3382,6 +3383,8 @@ def main(arguments: list[str] | None = None) -> int:
     written = Path(given.scores or "")
     if written.is_file() and any(Path(p).exists() and written.samefile(p) for p in reads):
         parser.error(f"--scores {given.scores} would be written over a file that is read")
+    if written.is_file() and EVIDENCE.search(written.read_bytes()):
+        parser.error(f"--scores {given.scores} is a model, a log or a signature; give another name")
     failed = 0
     try:
         model = read_model(given.model)

@@ -13,6 +13,8 @@ import typer
 
 from rpte.cli.options import AsJson, MaybePath, option, output_option
 from rpte.cli.terminal import FAILED, print_found, progress, say
+from rpte.errors import InputError
+from rpte.utils.output import check_output, is_stream
 
 if TYPE_CHECKING:
     from rpte.kernels.compiled import CompiledKernels
@@ -38,6 +40,9 @@ def compile(
     """
     from rpte.kernels.compiled import compiled_kernels, opened
 
+    check_output(output)
+    if output is not None and is_stream(output):
+        raise InputError(f"{output} is a device or a pipe; kernels are read again: name a file")
     found, seconds = compiled_kernels(), 0.0
     if not check and (output is not None or found.path is None):
         path, start = output or _place(), time.perf_counter()

@@ -49,7 +49,8 @@ from rpte.model.model import Model
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget, Target
 from rpte.utils.arrays import Array, Index
-from rpte.utils.output import check_output, write_text
+from rpte.utils.kept import EDITED, LOG
+from rpte.utils.output import check_output, is_stream, write_text
 
 ROWS_SHOWN = 5  # rows that are shown where none is asked for
 FINDINGS_SHOWN = 20  # findings of a replay
@@ -237,7 +238,7 @@ def _rule(
 
 
 def _write_template(model: Path, output: Path | None) -> None:
-    if output is not None and output.is_file():
+    if output is not None and output.is_file() and not is_stream(output):
         raise InputError(f"{output} is there already; give another name, so that nothing is lost")
     check_output(output)
     text = principal.catalogue_template(load_one(model, "rpte reasons --template"))
@@ -309,7 +310,7 @@ def decide(
 
     Example: rpte decide model.json loans.csv -o decisions.jsonl --id-column case
     """
-    check_output(output, reads=[model, table, catalogue])
+    check_output(output, reads=[model, table, catalogue], kind=LOG)
     loaded, beside = load_one(model, "rpte decide"), {"exposure": exposure, "offset": offset}
     check_beside(loaded, beside)
     check_log(output, loaded, replace)
@@ -419,7 +420,7 @@ def edit(
     Example: rpte edit model.json -o edited.json --drop-source age --refit loans.csv --target bad
     --by "A. Smith" --reason "age may not be used"
     """
-    check_output(output, reads=[model, refit, table])
+    check_output(output, reads=[model, refit, table], kind=EDITED)
     loaded = load_one(model, "rpte edit")
     named = {"weight": weight_column, "exposure": exposure, "offset": offset}
     columns = SurvivalColumns(time, event, event_value, entry, strata)

@@ -169,12 +169,13 @@ class FitRequest:
 
     def check(self) -> None:
         """Refuse what cannot be right, before the table is read."""
+        from rpte.utils.kept import MODEL
         from rpte.utils.output import check_output, is_stream
 
         if self.with_checker and is_stream(self.output):
             raise InputError(f"--with-checker: nothing can stand beside {self.output}; name a file")
-        check_output(self.output, reads=self.table)
-        check_output(self.output, self.checker, reads=self.table)
+        check_output(self.output, reads=self.table, kind=MODEL)
+        check_output(self.output, self.checker, reads=self.table, kind=MODEL)
         if self.folds < 0 or self.folds == 1:
             raise InputError(f"--folds {self.folds}: give 0 for no estimate, or at least 2")
         check_task(self)

@@ -33,7 +33,7 @@ from rpte.report.contents import ReportOptions, report_contents
 from rpte.report.evidence import AnyModel, Evidence, gather
 from rpte.report.report import THRESHOLD, Report
 from rpte.utils.arrays import Floats
-from rpte.utils.output import check_output, write_text
+from rpte.utils.output import check_output, is_stream, write_text
 
 
 def report(
@@ -213,7 +213,7 @@ def _horizons(texts: Names) -> tuple[float, ...]:
 
 
 def _write_template(model: Path | None, path: Path) -> None:
-    if path.is_file():
+    if path.is_file() and not is_stream(path):
         raise InputError(f"{path} exists and may hold what somebody wrote; give another name")
     check_output(path)
     sources = () if model is None else load_one(model, "rpte report --template").sources

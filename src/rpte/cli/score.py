@@ -37,6 +37,7 @@ from rpte.model.model import Model
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
 from rpte.utils.arrays import Floats
+from rpte.utils.kept import EDITED, MODEL
 from rpte.utils.output import check_output
 
 if TYPE_CHECKING:
@@ -252,8 +253,8 @@ def calibrate(
     """
     from rpte.fit.calibration import calibrated
 
-    check_output(output, reads=[model, table])
     loaded = number_of(one_score(load_one(model, "rpte calibrate"), "rpte calibrate"))
+    check_output(output, reads=[model, table], kind=EDITED if loaded.ledger else MODEL)
     beside: dict[str, Any] = {"exposure": exposure, "offset": offset}
     named: dict[str, Any] = {"target": target, "weight": weight_column, "groups": groups, **beside}
     rows = rows_for(loaded, table, missing, **named)

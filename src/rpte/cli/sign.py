@@ -10,6 +10,7 @@ from rpte.errors import InputError
 from rpte.model.check import Check
 from rpte.model.file import check_signature
 from rpte.model.file import sign as write_signature
+from rpte.utils.kept import SIGNATURE
 from rpte.utils.output import check_output
 
 KEY = "A file with the secret key, at least 16 bytes."
@@ -25,7 +26,7 @@ def sign(model: opt.ModelFile, key_file: Annotated[Path, option(KEY, show_defaul
 
     Example: rpte sign model.json --key-file key
     """
-    check_output(Path(f"{model}.sig"), reads=[key_file])
+    check_output(Path(f"{model}.sig"), reads=[key_file], kind=SIGNATURE)
     written = write_signature(model, read_key(key_file))
     console().print(f"Wrote {written}", soft_wrap=True)
 

@@ -11,8 +11,8 @@ import numpy as np
 from rpte.dask.estimator import ClusterMixin, scored
 from rpte.dask.partitions import is_dask
 from rpte.estimators import classifier
-from rpte.estimators.classifier import chosen_classes
-from rpte.utils.arrays import Array
+from rpte.estimators.classifier import chosen_classes, log_probabilities
+from rpte.utils.arrays import Array, Floats
 from rpte.utils.progress import Callback
 
 
@@ -83,6 +83,13 @@ class RPTEClassifier(ClusterMixin, classifier.RPTEClassifier):
         meta = np.zeros((0, len(self._known_classes())))
         return self._lazily(partial(scored, "predict_proba", allow_unknown), X, meta)
 
+    def predict_log_proba(self, X: Any, *, allow_unknown: bool = False) -> Any:
+        """Return logarithms of class probabilities; lazily, of a collection, as an array."""
+        if not is_dask(X):
+            return super().predict_log_proba(X, allow_unknown=allow_unknown)
+        meta = np.zeros((0, len(self._known_classes())))
+        return self._lazily(partial(_log_probabilities, allow_unknown), X, meta)
+
     def decision_function(self, X: Any, *, allow_unknown: bool = False) -> Any:
         """Return the log odds of ``classes_[1]``, of several classes the score of each, (n, K).
 
@@ -97,6 +104,11 @@ class RPTEClassifier(ClusterMixin, classifier.RPTEClassifier):
     def _known_classes(self) -> Array:
         self._fitted()
         return np.asarray(self.classes_)
+
+
+def _log_probabilities(allow_unknown: bool, model: Any, part: Any) -> Floats:
+    """Return the logarithms of the class probabilities of each row of a partition."""
+    return log_probabilities(model.decision_function(part, allow_unknown=allow_unknown))
 
 
 def _predicted(classes: Array, allow_unknown: bool, model: Any, part: Any) -> Array:

@@ -298,6 +298,13 @@ class RPTEClassifier(
         require_rows(len(found))
         return found
 
+    def predict_log_proba(self, X: Any, *, allow_unknown: bool = False) -> Floats:
+        """Return logarithms of class probabilities, shape (n_rows, classes); see `predict_proba`.
+
+        They are finite even where a probability is so small that it is stored as 0.
+        """
+        return log_probabilities(self.decision_function(X, allow_unknown=allow_unknown))
+
     def decision_function(self, X: Any, *, allow_unknown: bool = False) -> Floats:
         """Return the log odds of ``classes_[1]``, shape (n_rows,); see `predict_proba`.
 
@@ -354,3 +361,14 @@ class RPTEClassifier(
 def chosen_classes(score: Floats) -> Index:
     """Return the number of the class of each row, by log odds (n,) or a score of each (n, K)."""
     return (score > 0).astype(np.intp) if score.ndim == 1 else score.argmax(axis=1)
+
+
+def log_probabilities(score: Floats) -> Floats:
+    """Return logarithms of class probabilities, (n, K), from log odds (n,) or a score of each.
+
+    log p[k] = score[k] - log(sum of exp(score)), taken from the largest score, so that no
+    exponential overflows.
+    """
+    every = np.column_stack([np.zeros(len(score)), score]) if score.ndim == 1 else score
+    below = every - every.max(axis=1, keepdims=True)
+    return np.asarray(below - np.log(np.exp(below).sum(axis=1, keepdims=True)))

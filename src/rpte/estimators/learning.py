@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 import numpy as np
 
+from rpte.errors import InputError
 from rpte.estimators.callbacks import CallbackSupportMixin, FitTask, with_callbacks
 from rpte.estimators.checks import warn_of_result
 from rpte.estimators.cost import FitCost, estimate_cost
@@ -20,6 +22,7 @@ from rpte.fit.training import Training
 from rpte.kernels.blas import one_blas_thread
 from rpte.model.effect import Background
 from rpte.model.model import Model
+from rpte.model.reading import LONE_SURROGATE
 from rpte.rows.threads import worker_threads
 from rpte.selection.frontier import select_models
 from rpte.utils.progress import Callback, Watch
@@ -68,6 +71,7 @@ class LearningMixin(CallbackSupportMixin):  # type: ignore[misc,unused-ignore]
             reading.enter_context(one_blas_thread())
             reading.enter_context(worker_threads(self.n_jobs))
             data = reading.enter_context(self._reading(given, watch))
+            _check_kept(data)
             learned = _searched(data, watch).stopped_by(watch)
             learned, rows = with_importances(learned, data.training.counted)
         learned = learned.with_training(lambda kept: {**kept, **data.record})
@@ -88,6 +92,26 @@ class LearningMixin(CallbackSupportMixin):  # type: ignore[misc,unused-ignore]
         if data.schema.named:
             fitted["feature_names_in_"] = np.array(data.schema.names, dtype=object)
         self.__dict__ = {**before, **fitted}
+
+
+def _check_kept(data: TrainingData) -> None:
+    """Refuse names, levels and labels that no model file can hold, before anything is learned."""
+    targets = [each.predicts.to_dict() for each in (data.training, *data.others)]
+    for text in _texts([data.schema.to_dict(), targets]):
+        if LONE_SURROGATE.search(text):
+            raise InputError(
+                f"the table has the name, level or label {text!r} with half of a surrogate pair, "
+                "which is not Unicode text and which no model file can hold; rename it"
+            )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield all texts of plain JSON values."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
 
 
 def _searched(data: TrainingData, watch: Watch) -> Learned:

@@ -19,7 +19,8 @@ from rpte.utils.arrays import Floats
 def run_rows(command: list[str], form: Form, cells: Cells) -> dict[str, Floats]:
     """Give a program one JSON row per line, and return the lines that it answers in JSON."""
     rows = "\n".join(json.dumps(row) for row in cells.rows())
-    answers = [json.loads(line) for line in run_program(command, rows).splitlines()]
+    # JSON may hold U+2028 and others that `splitlines` takes for the end of a line.
+    answers = [json.loads(line) for line in run_program(command, rows).split("\n") if line.strip()]
     found = [_lines_of(form, answer) for answer in answers]
     names = found[0] if found else {}
     lines = {name: np.array([answer[name] for answer in found], np.float64) for name in names}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
-from rpte.errors import InputError, ModelFileError
+from rpte.errors import InputError, ModelFileError, NotForTask
 from rpte.model.curves import joint_curves, joint_parts, joint_steps
 from rpte.model.format import CAUSES
 from rpte.model.labels import Label
@@ -68,6 +68,14 @@ class CausesModel:
 
     task: ClassVar[str] = CAUSES
     models: tuple[Model, ...]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say of what other models have why this one has not."""
+            if name.startswith("_") or name not in {*dir(Model), *Model.__dataclass_fields__}:
+                raise AttributeError(f"'CausesModel' object has no attribute {name!r}")
+            raise _one_cause(self, name, NotForTask)
 
     def __repr__(self) -> str:
         load = self.audit()
@@ -335,9 +343,9 @@ def one_event(model: M | CausesModel, what: str) -> M:
     return model
 
 
-def _one_cause(model: CausesModel, what: str) -> InputError:
+def _one_cause(model: CausesModel, what: str, kind: type[InputError] = InputError) -> InputError:
     first = model.causes[-1]
-    return InputError(
+    return kind(
         f"{what} is for models of one event, and this one tells {len(model.causes)} causes: "
         f"{list(model.causes)}; in Python, load(...).cause({first!r}) is a model of one, and its "
         "`save` writes a file of its own"

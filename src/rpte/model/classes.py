@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from rpte import __version__
-from rpte.errors import InputError
+from rpte.errors import InputError, NotForTask
 from rpte.losses import Multinomial
 from rpte.model.certificate import monotone_certificate
 from rpte.model.class_explanation import CaseOf, ClassExplanation
@@ -107,6 +107,14 @@ class ClassesModel(PlotMethodsMixin):
     library_version: str = __version__
     ledger: tuple[Mapping[str, Any], ...] = ()
     file_version: int = field(default=NEWEST, init=False, repr=False, compare=False)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say of what other models have why this one has not."""
+            if name.startswith("_") or name not in {*dir(Model), *Model.__dataclass_fields__}:
+                raise AttributeError(f"'ClassesModel' object has no attribute {name!r}")
+            raise NotForTask(_one_score_text(self, name))
 
     def __repr__(self) -> str:
         load = self.audit()
@@ -428,9 +436,13 @@ def one_score(model: Model | ClassesModel, what: str, instead: str | None = None
     `instead` is what there is for several classes.
     """
     if isinstance(model, ClassesModel):
-        remedy = "in Python, load(...).between(a, b) is a model of two"
-        raise InputError(
-            f"{what} is for models of two classes or a number, and this one tells "
-            f"{len(model.classes)} classes; {remedy if instead is None else f'use {instead}'}"
-        )
+        raise InputError(_one_score_text(model, what, instead))
     return model
+
+
+def _one_score_text(model: ClassesModel, what: str, instead: str | None = None) -> str:
+    remedy = "in Python, load(...).between(a, b) is a model of two"
+    return (
+        f"{what} is for models of two classes or a number, and this one tells "
+        f"{len(model.classes)} classes; {remedy if instead is None else f'use {instead}'}"
+    )

@@ -25,6 +25,7 @@ from rpte.model.compare_parts import (
     term_tests,
 )
 from rpte.model.file import AnyModel, to_dict
+from rpte.model.given import scored_model
 from rpte.model.model import Model
 from rpte.model.target import Target
 from rpte.model.versions import NEWEST
@@ -63,6 +64,7 @@ def compare(a: AnyModel, b: AnyModel, X_a: Any = None, X_b: Any = None) -> Compa
     >>> found["same"], len(found["terms"]["added"]), found["settings"]
     (False, 0, [{'name': 'l1', 'a': 0.1, 'b': 0.05}])
     """
+    a, b = (scored_model(each, "compare") for each in (a, b))
     if isinstance(a, ClassesModel) and isinstance(b, ClassesModel):
         return compare_classes(a, b, X_a, X_b)
     a, b = (one_score(m, "a comparison with a model of one score") for m in (a, b))

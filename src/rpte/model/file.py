@@ -33,6 +33,7 @@ from rpte.model.target import TASKS
 from rpte.model.validator import shown, validate
 from rpte.model.versions import NEWEST, ONE_SCORE, VERSIONS, to_version_1, to_version_2, without
 from rpte.table.schema import Schema
+from rpte.utils.kept import EDITED, MODEL, SIGNATURE
 from rpte.utils.output import write_text
 
 AnyModel = Model | ClassesModel
@@ -234,7 +235,9 @@ def _rebuild(document: dict[str, Any], version: int) -> Model:
 
 def save(model: AnyFile, path: str | Path) -> None:
     """Write a file of the newest version: to a temporary name first, then renamed."""
-    write_text(to_text(model, NEWEST), Path(path))
+    models = model.models if isinstance(model, CausesModel) else (model,)
+    kind = EDITED if any(each.ledger for each in models) else MODEL
+    write_text(to_text(model, NEWEST), Path(path), kind)
 
 
 def to_text(model: AnyFile, version: int | None = None) -> str:
@@ -342,7 +345,7 @@ def sign(path: str | Path, key: bytes) -> Path:
     found = content_hash(document)
     signed = {"algorithm": ALGORITHM, "hash": found, "signature": _signature(found, key)}
     target = Path(f"{path}.sig")
-    write_text(json.dumps(signed, indent=1), target)
+    write_text(json.dumps(signed, indent=1), target, SIGNATURE)
     return target
 
 

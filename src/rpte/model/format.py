@@ -12,10 +12,11 @@ from typing import Any
 
 from rpte.model.target import TASKS
 from rpte.model.versions import NEWEST
+from rpte.utils.kept import MODEL_FORMAT
 
 Schema = dict[str, Any]
 
-FORMAT = "rpte-model"
+FORMAT = MODEL_FORMAT
 WORDS: dict[str, Schema] = {
     "null": {"type": "null"},
     "text": {"type": "string"},

@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from rpte.errors import InputError, warn
 from rpte.utils import output
+from rpte.utils.kept import LOG
 
 IsWhole = Callable[[bytes, Iterable[bytes]], bool]
 
@@ -59,10 +60,10 @@ def appending(path: Path, is_whole: IsWhole) -> Iterator[Appended]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file in place of one that others may be appending to; they wait."""
+    """Open a new log in place of one that others may be appending to; they wait."""
     real = Path(os.path.realpath(path))
     with output.named_errors(path), locked(real):
-        with output.writing(real) as file:
+        with output.writing(real, LOG) as file:
             yield file
         _note_path(real).unlink(missing_ok=True)
 

@@ -1,10 +1,11 @@
 """The one way to write a file: whole or not at all, and on disk when the call returns.
 
-A file is written to a temporary name beside it, flushed to the disk and renamed.
-A replaced file keeps its permissions, a symbolic link stays and its target is replaced, and a
-device, a pipe or an open descriptor (`/dev/stdout`) is written to directly. The temporary file is
-locked as long as its writer lives: the next writer of the same file removes what a killed run left.
-A file that grows in place is written by `rpte.utils.appending`.
+A file is written to a temporary name beside it, flushed to the disk and renamed. A replaced file
+keeps its permissions, a symbolic link stays and its target is replaced, and a device, a pipe or an
+open descriptor (`/dev/stdout`) is written to directly. The temporary file is locked as long as its
+writer lives: the next writer of the same file removes what a killed run left. What is evidence
+(`rpte.utils.kept`) is replaced by a file of its own kind alone. A file that grows in place is
+written by `rpte.utils.appending`.
 """
 
 import hashlib
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rpte.errors import InputError
+from rpte.utils.kept import check_replaced
 
 try:
     import fcntl
@@ -45,29 +47,30 @@ def forget_written() -> None:
     _renamed.clear()
 
 
-def write_text(text: str, path: Path) -> None:
+def write_text(text: str, path: Path, kind: str | None = None) -> None:
     """Write a text file, in UTF-8, whole or not at all."""
-    write_bytes(text.encode("utf-8"), path)
+    write_bytes(text.encode("utf-8"), path, kind)
 
 
-def write_bytes(data: bytes, path: Path) -> None:
-    """Write a file whole or not at all."""
-    with writing(path) as file:
+def write_bytes(data: bytes, path: Path, kind: str | None = None) -> None:
+    """Write a file whole or not at all; `kind` is one of `rpte.utils.kept`."""
+    with writing(path, kind) as file:
         file.write(data)
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[BinaryIO]:
+def writing(path: Path, kind: str | None = None) -> Iterator[BinaryIO]:
     """Open a file that gets its name only when all of it is on disk.
 
-    A device, a pipe or an open descriptor is opened as it is.
+    It replaces evidence of its own `kind` alone. A device, a pipe or an open descriptor is opened
+    as it is.
     """
     with named_errors(path):
         if is_stream(path):
             with _opened_stream(path) as file:
                 yield file
             return
-        check_folder(path)
+        check_folder(path, kind)
         with _replaced(Path(os.path.realpath(path)), path) as file:
             yield file
 
@@ -241,11 +244,13 @@ def _opened_stream(path: Path) -> Iterator[BinaryIO]:
             os.fsync(descriptor)
 
 
-def check_output(*outputs: Path | None, reads: Iterable[Path | str | None] = ()) -> None:
+def check_output(
+    *outputs: Path | None, reads: Iterable[Path | str | None] = (), kind: str | None = None
+) -> None:
     """Refuse, before any work is done, files that could not be written or must not be.
 
     No output (None: not asked for) is one of the files that the command `reads`, under whatever
-    name.
+    name. Only the first is of the `kind` given, see `rpte.utils.kept`.
     """
     asked = [output for output in outputs if output is not None]
     for output in asked:
@@ -259,7 +264,7 @@ def check_output(*outputs: Path | None, reads: Iterable[Path | str | None] = ())
         if _same_file(one, other) or os.path.realpath(one) == os.path.realpath(other):
             raise InputError(f"{one} and {other} are one file; give two names")
     for output in asked:
-        check_folder(output)
+        check_folder(output, kind if output is outputs[0] else None)
 
 
 def _same_file(one: Path, other: Path) -> bool:
@@ -271,8 +276,8 @@ def _same_file(one: Path, other: Path) -> bool:
         return False
 
 
-def check_folder(path: Path) -> None:
-    """Refuse a file that could not be written, before any work is lost."""
+def check_folder(path: Path, kind: str | None = None) -> None:
+    """Refuse a file that could not be written, or must not be, before any work is lost."""
     if is_stream(path):
         if _descriptor(path) is None and not os.access(path, os.W_OK):
             raise PermissionError(f"{path} may not be written to; choose another")
@@ -285,6 +290,7 @@ def check_folder(path: Path) -> None:
     _check_parent(real.parent if path.is_symlink() else path.parent)
     if path.exists() and not os.access(path, os.W_OK):
         raise PermissionError(f"{path} is read-only; choose another name, or allow writing to it")
+    check_replaced(path, kind)
 
 
 def _check_parent(folder: Path) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rpte.errors import InputError, did_you_mean
+from rpte.model.given import one_score_model
 from rpte.model.model import Model
 from rpte.table.inputs import column_names
 from rpte.table.table import row_hashes
@@ -191,7 +192,8 @@ def alternatives(
     >>> [alternative.sources for alternative in found.found]
     [('mean radius', 'mean texture')]
     """
-    reference: Model = getattr(model, "model_", model)
+    instead = "Limits(exclude=[...]) in a new fit, and compare figures of cross_validate"
+    reference = one_score_model(model, "alternatives", instead)
     if reference.task == "survival":
         raise InputError(
             "alternatives compares losses of rows, which hazards do not have; fit again with "

@@ -16,6 +16,7 @@ import numpy as np
 from rpte.estimation.softmax import ClassesFit, solve_classes
 from rpte.fit.refit import classes_problem
 from rpte.model.classes import ClassesModel
+from rpte.model.given import classes_model
 from rpte.model.labels import Label
 from rpte.model.observed import Rows
 from rpte.model.parts import Leaf
@@ -150,6 +151,7 @@ def class_bootstrap(
     >>> [interval.name for interval in drawn.probabilities({"length": [3.0]})[0]]
     ['large', 'middle', 'small']
     """
+    model = classes_model(model, "class_bootstrap", "bootstrap")
     check_resamples(model, n)
     rows = labelled_rows(model, X, y, sample_weight)
     classes = len(model.classes)

@@ -23,9 +23,9 @@ from rpte.fit.coefficients import Estimate, leaf_order
 from rpte.fit.hazards import Hazards, estimate_hazards
 from rpte.fit.refit import freeze_zero_leaves, problem
 from rpte.losses.risk_sets import FollowUp, RiskSets
-from rpte.model.classes import one_score
 from rpte.model.explain import Explanation
 from rpte.model.file import AnyModel
+from rpte.model.given import one_score_model
 from rpte.model.model import Model
 from rpte.model.observed import Rows
 from rpte.model.parts import DirectTerm, TreeTerms
@@ -270,7 +270,7 @@ def bootstrap(
     >>> drawn.coefficients.shape[0]
     20
     """
-    one_score(model, "bootstrap", "class_bootstrap")
+    model = one_score_model(model, "bootstrap", "class_bootstrap")
     check_resamples(model, n)
     given = {"exposure": exposure, "offset": offset, "entry": entry, "strata": strata}
     rows = labelled_rows(model, X, y, sample_weight, **given)

@@ -25,6 +25,7 @@ from rpte.audit.decisions.reasons import (
 )
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel
+from rpte.model.given import classes_model
 from rpte.model.labels import Label
 from rpte.model.model import Model
 from rpte.table.inputs import Inputs
@@ -156,6 +157,7 @@ def class_reasons(
     >>> told.chosen, told.against, [reason.source for reason in told.reasons]
     ('large', 'middle', ['length'])
     """
+    model = classes_model(model, "class_reasons", "reason_codes")
     used, inputs = (rule or ClassReasonRule()).checked(model), model.read(X)
     found: dict[int, ClassReasons] = {}
     for some in compared(model, model.score(inputs), used.against):

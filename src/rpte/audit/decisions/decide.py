@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -38,6 +37,7 @@ from rpte.errors import InputError
 from rpte.model.classes import ClassesModel, check_no_beside
 from rpte.model.explain import cell_values
 from rpte.model.file import AnyModel, to_dict
+from rpte.model.given import scored_model
 from rpte.model.horizon import survival_target
 from rpte.model.unknown import checked_inputs
 from rpte.table.column import is_absent, level_text
@@ -46,7 +46,9 @@ from rpte.table.numbers import named, per_row
 from rpte.table.spelling import named_levels
 from rpte.utils.appending import appending, last_line, replacing
 from rpte.utils.arrays import Array
+from rpte.utils.kept import LOG
 from rpte.utils.output import check_output, is_stream, writing
+from rpte.utils.times import recorded_time
 
 BLOCK = 500  # cases that are worked on together
 IN_MEMORY = 2**26  # bytes of a run that wait in memory for the lock, beyond it in a file
@@ -83,7 +85,7 @@ def decide(
     ids : one per row, optional
         What the cases are called elsewhere.
     when : str, optional
-        UTC time of the run, such as ``2026-01-31T12:00:00Z``; now if None.
+        Time of the run in ISO 8601, such as ``2026-01-31T12:00:00Z``; now if None.
     exposure, offset : per row, or names of columns of `X`, optional
         Of a number, as in `Model.predict`: recorded, and the mean that a threshold decides on is
         with them; for one unit of exposure and no offset if None.
@@ -121,13 +123,14 @@ def decisions(
 
     `given` are exposures, offsets and strata.
     """
+    model = scored_model(model, "decide")
     schema, read = model.schema, read_variables(model)
     columns = columns_of(X, schema, {*model.ignored, *_texts(given)}, read)
     inputs, cells = read_cells(model, dict(zip(schema.names, columns, strict=True)))
     checked_inputs(model, inputs)
     if ids is not None and len(ids) != inputs.n_rows:
         raise InputError(f"{len(ids)} ids for {inputs.n_rows} cases; give one per case")
-    when = when or datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    when = recorded_time(when)
     used = _used_rule(model, rule), catalogue or Catalogue()
     beside = _beside(model, used[0], X, inputs.n_rows, given)
     run = Run(model, *used, ids is not None, when, tuple(beside))
@@ -308,7 +311,7 @@ def append_decisions(
     >>> second.cases, second.total, found.findings
     (2, 42, ())
     """
-    path = Path(path)
+    path, model = Path(path), scored_model(model, "append_decisions")
     check_log(path, model, replace)
     beside = {"exposure": exposure, "offset": offset, "strata": strata}
     run, decided = decisions(model, X, rule, catalogue, ids, when, **beside)
@@ -342,7 +345,7 @@ def _written(path: Path, model: str, replace: bool) -> Iterator[tuple[BinaryIO, 
 
 def check_log(path: Path, model: AnyModel, replace: bool = False) -> None:
     """Refuse a file to which the decisions of a model cannot be appended, before they are made."""
-    check_output(path)
+    check_output(path, kind=LOG)
     if not replace and not is_stream(path) and path.exists():
         _end_of(path, last_line(path) or b"", to_dict(model)["hash"])
 

@@ -31,8 +31,8 @@ import numpy as np
 
 from rpte.audit.grid import changed, grid, rows_of
 from rpte.errors import InputError, did_you_mean
-from rpte.model.classes import one_score
 from rpte.model.file import AnyModel
+from rpte.model.given import model_of, one_score_model
 from rpte.model.model import Label, Model
 from rpte.model.parts import Component, DirectTerm
 from rpte.model.survival import SurvivalTarget
@@ -241,7 +241,7 @@ def reason_rule(
     >>> [[told.source for told in case] for case in rpte.reason_codes(model, X, rule)[:4]]
     [[], [], ['debt'], ['debt']]
     """
-    one_score(model, "reason_rule", "class_reasons")
+    model = one_score_model(model, "reason_rule", "class_reasons")
     model = model if horizon is None else model.at_horizon(horizon)
     label = _side(model, adverse)
     if reference not in REFERENCES:
@@ -314,6 +314,7 @@ def reason_codes(
     >>> [reason.source for reason in rpte.reason_codes(clf.model_, X, rule)[3]]
     ['debt']
     """
+    model = one_score_model(model, "reason_codes", "class_reasons")
     rule = rule or reason_rule(model)
     catalogue = catalogue or Catalogue()
     model = rule.asked(model)
@@ -446,6 +447,7 @@ def read_catalogue(path: str | Path, model: AnyModel | None = None) -> Catalogue
     >>> catalogue.entries["debt"]["code"]
     'R1'
     """
+    known = None if model is None else model_of(model, "read_catalogue").schema.names
     document = read_toml(path)
     entries = document.get("reasons")
     if not isinstance(entries, dict) or set(document) != {"reasons"}:
@@ -460,8 +462,8 @@ def read_catalogue(path: str | Path, model: AnyModel | None = None) -> Catalogue
         for key, text in entry.items():
             if not isinstance(text, str):
                 raise InputError(f"{path}: reasons.{name}.{key} is {text!r}; it must be text")
-        if model is not None and name not in model.schema.names:
-            hint = did_you_mean(name, model.schema.names)
+        if known is not None and name not in known:
+            hint = did_you_mean(name, known)
             raise InputError(f"{path}: '{name}' is no variable of the model{hint}; rename it")
     return Catalogue(entries)
 

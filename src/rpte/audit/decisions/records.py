@@ -32,8 +32,9 @@ from rpte.model.classes import ClassesModel
 from rpte.model.explain import ComponentContribution
 from rpte.model.file import AnyModel, sealed_hash, to_dict
 from rpte.model.reading import parsed
+from rpte.utils.kept import LOG_FORMAT
 
-FORMAT = "rpte-decisions"
+FORMAT = LOG_FORMAT
 VERSION = 2
 BESIDE = ("exposure", "offset", "strata")  # what a run may have beside the inputs of its cases
 OF_ONE = ("score", "adverse")  # fields of a model of one score

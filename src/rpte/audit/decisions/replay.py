@@ -16,6 +16,7 @@ from rpte.audit.decisions.records import FORMAT, VERSION, Chain, Record, record_
 from rpte.errors import InputError, ModelFileError
 from rpte.model.file import AnyModel, sealed_hash
 from rpte.model.format import described
+from rpte.model.given import scored_model
 from rpte.model.reading import check_plain, parsed
 from rpte.model.validator import validate
 
@@ -246,7 +247,7 @@ def read_decisions(path: str | Path, model: AnyModel) -> Iterator[Record]:
     >>> first["number"], first["inputs"]
     (1, {'x0': 0.0})
     """
-    reader = CaseReader(model)
+    reader = CaseReader(scored_model(model, "read_decisions"))
     with Path(path).open("rb") as file:
         for line, content in enumerate(file, 1):
             if line == 1 and _version(path, content) == 1:
@@ -307,6 +308,7 @@ def replay(path: str | Path, model: AnyModel, head: str | None = None) -> Replay
     >>> found.findings
     ()
     """
+    model = scored_model(model, "replay")
     reader: Version1Reader | Version2Reader | None = None
     with Path(path).open("rb") as file:
         for line, content in enumerate(file, 1):

@@ -196,7 +196,8 @@ def _names(sheet: Any, layout: Layout, computed: dict[int, str]) -> None:
     for column, name in said.items():
         inputs = 1 < column < layout.status
         put(sheet.cell(HEAD, column), name, looks.INPUT_HEADER if inputs else looks.HEADER)
-        put(sheet.cell(KINDS, column), kinds.get(column, "")[:60] or None, looks.KIND)
+        kind = kinds.get(column, "")[:60].replace("\0", " ")  # which no workbook can hold
+        put(sheet.cell(KINDS, column), kind or None, looks.KIND)
         wide = 7 if column == 1 else min(26, max(12, len(name) + 2))
         sheet.column_dimensions[letter(column)].width = wide
     sheet.row_dimensions[HEAD].height = 32
