@@ -366,3 +366,30 @@ class TestValidation:
 def rows_of(table):
     cells = np.column_stack([*table.inputs.columns, table.y])
     return {tuple(row) for row in cells}
+
+
+class TestLogarithms:
+    """`predict_log_proba` is the logarithm of `predict_proba`, finite where that is 0."""
+
+    @pytest.mark.parametrize("labels", [("no", "yes"), ("a", "b", "c")])
+    def test_they_are_those_of_the_probabilities(self, labels):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(90, 2))
+        cuts = np.quantile(X[:, 0], np.arange(1, len(labels)) / len(labels))
+        y = np.array(labels)[np.digitize(X[:, 0] + 0.2 * rng.normal(size=90), cuts)]
+        clf = RPTEClassifier(l1=0.02, max_trees=0).fit(X, y)
+        found = clf.predict_log_proba(X)
+        np.testing.assert_allclose(found, np.log(clf.predict_proba(X)), rtol=1e-12, atol=1e-15)
+        far = clf.predict_log_proba([[1e6, 0.0], [-1e6, 0.0]])
+        assert np.isfinite(far).all()
+
+
+@pytest.mark.parametrize("name", ["column", "level", "target"])
+def test_text_that_is_not_unicode_is_refused_before_the_search(name):
+    """No model file could hold it."""
+    half, rng = "a\ud800", np.random.default_rng(0)
+    c = rng.choice(np.array([half if name == "level" else "u", "v"], object), 60)
+    X = {half if name == "column" else "a": rng.normal(size=60), "c": c}
+    y = pd.Series(rng.integers(0, 2, 60), name=half if name == "target" else "y")
+    with pytest.raises(InputError, match=r"half of a surrogate pair.* rename it"):
+        RPTEClassifier(l1=0.1).fit(X, y)

@@ -114,7 +114,10 @@ class ClassesModel(PlotMethodsMixin):
             """Say of what other models have why this one has not."""
             if name.startswith("_") or name not in {*dir(Model), *Model.__dataclass_fields__}:
                 raise AttributeError(f"'ClassesModel' object has no attribute {name!r}")
-            raise NotForTask(_one_score_text(self, name))
+            raise NotForTask(
+                f"{name} is for models of one score, and this one has {len(self.classes)}, of "
+                "several classes; model.between(a, b) is the model of two of them"
+            )
 
     def __repr__(self) -> str:
         load = self.audit()
@@ -355,8 +358,11 @@ class ClassesModel(PlotMethodsMixin):
 
     def what_if(self, X: Any, changes: Mapping[str, Any]) -> WhatIf:
         """Change values of one row, and see what moves the class predicted against the next."""
-        (told,) = self.explain(X)
-        return self.between(told.chosen, told.against).what_if(X, changes)
+        from rpte.model.what_if import one_row
+
+        row = one_row(self.outline, X)
+        (told,) = self.explain(row)
+        return self.between(told.chosen, told.against).what_if(row, changes)
 
     def counterfactuals(
         self,
@@ -436,13 +442,9 @@ def one_score(model: Model | ClassesModel, what: str, instead: str | None = None
     `instead` is what there is for several classes.
     """
     if isinstance(model, ClassesModel):
-        raise InputError(_one_score_text(model, what, instead))
+        remedy = "in Python, load(...).between(a, b) is a model of two"
+        raise InputError(
+            f"{what} is for models of two classes or a number, and this one tells "
+            f"{len(model.classes)} classes; {remedy if instead is None else f'use {instead}'}"
+        )
     return model
-
-
-def _one_score_text(model: ClassesModel, what: str, instead: str | None = None) -> str:
-    remedy = "in Python, load(...).between(a, b) is a model of two"
-    return (
-        f"{what} is for models of two classes or a number, and this one tells "
-        f"{len(model.classes)} classes; {remedy if instead is None else f'use {instead}'}"
-    )

@@ -16,7 +16,7 @@ from rpte.audit.terms import (
     tree_terms,
 )
 from rpte.columns.units import any_active, fitted, is_active
-from rpte.model.classes import ClassesModel
+from rpte.model.given import model_of
 from rpte.model.model import Model
 from rpte.model.parts import TreeTerms
 from rpte.structure.tree import path_conditions
@@ -33,8 +33,8 @@ COMPARE = {
 
 def own(model: Any, X: Any | None) -> Terms:
     """Read the active leaves and direct terms of an RPTE model (or of the estimator around it)."""
-    found = model if isinstance(model, Model | ClassesModel) else model.model_
-    ours: Model = found.outline if isinstance(found, ClassesModel) else found
+    found = model_of(model, "audit_load")
+    ours = found if isinstance(found, Model) else found.outline
     inputs = None if X is None else ours.read(X)
     unit = ours.target.factor  # numbers in small units have small coefficients
     conditions: list[int] = []
