@@ -83,7 +83,7 @@ def fitted(task: str) -> tuple[Any, pd.DataFrame, Any]:
     if task.endswith("classes"):
         ends = [0.0] if task == "two classes" else [-0.5, 0.5]
         if len(ends) > 1:  # strong enough for a tree
-            signal = 1.5 * np.sign(X["a"] * X["b"]).to_numpy()
+            signal = np.sign(X["a"] * X["b"]).to_numpy()
         y: Any = np.array(["low", "mid", "high"])[np.digitize(signal + 0.5 * noise, ends)]
         return rpte.RPTEClassifier(**quick).fit(X, y), X, y
     if task in ("squared error", "poisson", "gamma", "tweedie"):

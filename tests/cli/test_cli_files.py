@@ -10,6 +10,7 @@ from shutil import copy2, copytree
 import pytest
 from typer.testing import CliRunner
 
+import rpte
 from command_tables import called
 from model_files import stored
 from rpte.cli import app

@@ -287,7 +287,7 @@ def decide(
     threshold: Threshold = None,
     least: LeastShare = principal.LEAST,
     against: opt.AgainstClass = None,
-    when: Annotated[str | None, option("UTC time of the run; now by default.")] = None,
+    when: Annotated[str | None, option("Time of the run in ISO 8601; now by default.")] = None,
     replace: Annotated[
         bool, option("Start a new log and delete the old one.", "--replace")
     ] = False,
@@ -406,7 +406,7 @@ def edit(
     entry: EntryColumn = None,
     strata: StrataColumn = None,
     force: Annotated[bool, option("Break a guarantee, and give it up.", "--force")] = False,
-    when: Annotated[str | None, option("UTC time of the edit; now by default.")] = None,
+    when: Annotated[str | None, option("Time of the edit in ISO 8601; now by default.")] = None,
     missing: opt.Missing = None,
     as_json: opt.AsJson = False,
 ) -> None:

@@ -62,6 +62,8 @@ def _show_causes(model: CausesModel, svg: MaybePath, as_json: bool) -> None:
 def schema() -> None:
     """Print the JSON Schema that every model file obeys.
 
+    A file of competing risks holds a file of this form for each cause.
+
     Example: rpte schema > rpte-model.schema.json
     """
     from rpte.model.format import SCHEMA
