@@ -12,7 +12,7 @@ from import_graph import SOURCE, all_imports, module_name
 from test_arrows import EXCEPTIONS
 
 FILES = sorted(SOURCE.rglob("*.py"))
-LONGEST_FILE = 500
+LONGEST_FILE = 600
 LONGEST_FUNCTION = 60  # without its signature and docstring
 MOST_LOOSE = 6  # modules at the top of the package
 METHODS = "a method that is there for convenience, imported when it is called"

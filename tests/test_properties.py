@@ -68,6 +68,7 @@ def deviance(case, score):
     return 2.0 * np.average(loss, weights=case.weight)
 
 
+@pytest.mark.slow(reason="fits tables of every kind")
 def test_the_random_tables_exercise_every_kind_of_part():
     kinds, trees = set(), []
     for name in CONFIGURATIONS:

@@ -122,6 +122,7 @@ def test_cells_that_training_did_not_have(tmp_path):
     assert replayed(lines, tmp_path) == []
 
 
+@pytest.mark.slow(reason="writes and reads whole logs")
 @given(
     numbers=st.lists(
         st.one_of(

@@ -141,6 +141,7 @@ class TestLog:
         assert last["mean"] == model.response(X[6:7])[0]
         assert "exposure" not in last
 
+    @pytest.mark.slow(reason="writes and reads whole logs")
     def test_a_change_is_found(self, loss, tmp_path):
         path = tmp_path / "log.jsonl"
         model, *_ = logged(path, loss)

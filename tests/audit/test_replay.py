@@ -179,6 +179,7 @@ def test_four_writers_at_once(tmp_path, given):
     assert [p.name for p in tmp_path.iterdir()] == ["log.jsonl"]
 
 
+@pytest.mark.slow(reason="writes and reads whole logs")
 @pytest.mark.parametrize("lines", [0, 1, 7, 21])
 @pytest.mark.parametrize("runs", [0, 2])
 def test_what_a_killed_run_had_appended_is_taken_off(tmp_path, given, lines, runs):

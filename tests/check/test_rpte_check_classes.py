@@ -38,6 +38,7 @@ def train(name, folder):
     return [str(folder / "train.csv"), *options]
 
 
+@pytest.mark.slow(reason="scores and checks many changed files")
 @pytest.mark.parametrize("name", CLASS_NAMES)
 def test_it_scores_as_the_library_does(name, tmp_path, capsys):
     made, out = stored(name), tmp_path / "out.csv"

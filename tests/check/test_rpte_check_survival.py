@@ -15,6 +15,7 @@ from model_files import CAUSE_NAMES, direct, sealed, stored, trees, write
 from rpte.check import rpte_check
 from rpte.model.file import content_hash, from_dict, to_dict
 from rpte.model.verify import verify_file
+from survival_tables import strong_times
 
 OPTIMUM = "Stage 3 optimality of the active terms"
 KINDS = {
@@ -79,6 +80,18 @@ def failing(document, kind, folder, capsys):
     except rpte.ModelFileError:
         theirs = ["fields"]
     return mine, theirs
+
+
+@pytest.mark.parametrize("parameters", [{}, {"ties": "breslow"}, {"loss": "discrete"}])
+@pytest.mark.parametrize("tied", [False, True])
+def test_it_proves_models_of_strong_signals(parameters, tied, tmp_path, capsys):
+    """Risks of rows that stay may be far smaller than those of rows with events."""
+    X, (event, time) = strong_times(100, 0, 0.1, 0.8, tied)
+    table = X.assign(died=event.astype(int), days=time)
+    est = rpte.RPTESurvival(l1=0.01, **parameters).fit(X, table[["died", "days"]])
+    document = json.loads(json.dumps(to_dict(est.model_)))
+    code = run(document, table, tmp_path, "--time", "days", "--event", "died")
+    assert code == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -198,6 +211,7 @@ def test_a_loss_of_another_task_is_found_by_both(name):
         from_dict(document)
 
 
+@pytest.mark.slow(reason="scores and checks many changed files")
 @pytest.mark.parametrize("damage", [damaged_document, moved_document])
 def test_it_agrees_with_the_library_on_changed_files(damage, tmp_path):
     rng, passed, kinds = random.Random(2), 0, ("efron", "strata", "everything by intervals")

@@ -382,6 +382,7 @@ class TestAuditor:
     def test_without_validation_there_is_no_frontier(self, model):
         assert "its penalty was given, l1=0.01" in refused("frontier", model)
 
+    @pytest.mark.slow(reason="fits several models with inner validation")
     def test_frontier(self, tmp_path):
         table = write_csv(weather(n=80), tmp_path / "weather.csv", ",")
         good("fit", table, *TARGET, "-o", tmp_path / "m.json", "--folds", "0")

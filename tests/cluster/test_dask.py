@@ -205,7 +205,7 @@ def test_rows_of_an_array(client, task):
     for name in LAZY[task]:
         given, beside = (chunks, arrays) if (task, name) == ("poisson", "predict") else ({}, {})
         lazy = getattr(found, name)(rows, **given)
-        assert lazy.shape == getattr(memory, name)(numbers).shape
+        assert lazy.shape == getattr(memory, name)(numbers, **beside).shape
         np.testing.assert_allclose(lazy.compute(), getattr(found, name)(numbers, **beside))
 
 
@@ -237,13 +237,14 @@ def test_columns_beside_the_table_are_those_in_it(client):
 def test_predictions_are_lazy_and_those_of_the_model(client, task):
     found, rows = fitted(client, task), parts(TABLE, [100, 0, 700])
     for name in LAZY[task]:
-        lazy, wanted = getattr(found, name)(rows), getattr(found, name)(X)
+        unit = {"exposure": 1} if (task, name) == ("poisson", "predict") else {}
+        lazy, wanted = getattr(found, name)(rows, **unit), getattr(found, name)(X, **unit)
         assert isinstance(lazy, da.Array)
         np.testing.assert_array_equal(lazy.compute(), wanted)
         assert lazy.dtype == wanted.dtype
     explained = found.explain(rows.partitions[:1]).compute()
     assert [*map(str, explained)] == [*map(str, found.explain(X.iloc[:100]))]
-    with pytest.raises(InputError, match=r"'x'.*|x"):
+    with pytest.raises(InputError, match="'x'"):
         found.predict(rows.drop(columns="x"))
 
 

@@ -120,7 +120,7 @@ def test_an_exposure_is_that_of_the_case():
     made = stored("counts")
     model, row = from_dict(made.copy()), made.X.iloc[[5]]
     table, free = row.assign(exposure=0.5), {"actions": Actions(may_change=["age"]), "answers": 1}
-    to = 0.7 * float(model.predict(row)[0])
+    to = 0.7 * float(model.predict(row, exposure=1)[0])
     unit = model.counterfactuals(row, to, **free)
     for given_as in ("exposure", 0.5, [0.5]):
         asked = {"exposure": given_as, "offset": 0.0, **free}

@@ -31,6 +31,7 @@ def claims():
     return make_claims(MANY, random_state=5)
 
 
+@pytest.mark.slow(reason="draws large tables")
 def test_defaults_are_as_frequent_as_the_truth_says(credit):
     chance, defaulted = credit.truth.response(credit.X), (credit.y == "yes").to_numpy()
     for tenth in range(TENTHS):
@@ -40,6 +41,7 @@ def test_defaults_are_as_frequent_as_the_truth_says(credit):
         assert abs(defaulted[inside].mean() - expected) < 4 * spread
 
 
+@pytest.mark.slow(reason="draws large tables")
 def test_the_best_possible_auc_of_credit(credit):
     """Of a perfect score the AUC follows from the probabilities alone."""
     chance, defaulted = credit.truth.response(credit.X), (credit.y == "yes").to_numpy()
@@ -50,6 +52,7 @@ def test_the_best_possible_auc_of_credit(credit):
     assert 0.77 < expected < 0.81
 
 
+@pytest.mark.slow(reason="draws large tables")
 def test_claims_are_as_frequent_as_the_truth_says(claims):
     rate = claims.truth.response(claims.X)
     mean, of_row = rate * claims.exposure.to_numpy(), tenths(rate)
@@ -59,6 +62,7 @@ def test_claims_are_as_frequent_as_the_truth_says(claims):
         assert abs(ratio - 1) < 5 / np.sqrt(mean[inside].sum())
 
 
+@pytest.mark.slow(reason="draws large tables")
 def test_claims_have_more_zeros_than_poisson(claims):
     mean = claims.truth.response(claims.X) * claims.exposure.to_numpy()
     expected = np.exp(-mean)

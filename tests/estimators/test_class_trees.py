@@ -74,6 +74,7 @@ def test_a_category_is_split_by_the_levels_of_one_class():
     assert {split.left_levels, split.right_levels} == {(0, 2, 4), (1, 3)}
 
 
+@pytest.mark.slow(reason="fits several models with inner validation")
 @pytest.mark.parametrize("form", ["any", "rules"])
 def test_a_tree_that_is_the_truth_is_found(form):
     clf, without = fitted(form), fitted(form, 0)
@@ -86,6 +87,7 @@ def test_a_tree_that_is_the_truth_is_found(form):
     assert clf.audit().miu == sum(rule.inspection_units for rule in clf.model_.rules())
 
 
+@pytest.mark.slow(reason="fits several models with inner validation")
 @pytest.mark.parametrize("form", ["any", "rules"])
 def test_all_that_follows_agrees(form, tmp_path, capsys):
     (X, y), model = flowers(), fitted(form).model_
@@ -121,6 +123,7 @@ TARGETS = [
 ]
 
 
+@pytest.mark.slow(reason="fits several models with inner validation")
 @pytest.mark.parametrize(("target", "options", "programs"), TARGETS)
 def test_exports_compute_what_the_model_does(target, options, programs, tmp_path):
     if not all(map(shutil.which, programs)) or (

@@ -88,6 +88,7 @@ def test_of_unknown_labels_mixed_types_are_refused():
         fitted(X, np.array(["a", 0, 2], object)[y])
 
 
+@pytest.mark.slow(reason="fits several models with inner validation")
 @pytest.mark.parametrize("l1", [0.03, "cv"])
 def test_permuted_names_permute_the_model(l1):
     X, y = flowers()
@@ -108,6 +109,7 @@ def test_names_in_the_same_order_give_the_same_numbers():
     assert one.model_.intercepts == other.model_.intercepts
 
 
+@pytest.mark.slow(reason="fits several models with inner validation")
 @pytest.mark.parametrize("l1", [0.03, "cv"])
 def test_a_weight_is_a_repetition_bit_for_bit(l1):
     X, y = flowers(150)
@@ -134,6 +136,7 @@ def test_the_order_of_rows_and_columns_does_not_matter(l1):
     assert columns.model_.intercepts == one.model_.intercepts
 
 
+@pytest.mark.slow(reason="fits several models with inner validation")
 def test_threads_do_not_matter():
     X, y = flowers(150)
     models = [fitted(X, y, l1="cv", n_jobs=jobs).model_ for jobs in (1, 2)]
@@ -174,6 +177,7 @@ class TestClassWeights:
             RPTEClassifier(**QUICK).fit(X, y, sample_weight=(y != 1).astype(float))
 
 
+@pytest.mark.slow(reason="fits several models with inner validation")
 def test_groups_are_kept_together():
     X, y = flowers()
     patient = np.arange(len(y)) // 6
@@ -276,6 +280,7 @@ def test_two_of_several_classes_that_are_left_are_two():
     assert type(fitted(X[two], y[two]).model_) is not ClassesModel
 
 
+@pytest.mark.slow(reason="fits several models with inner validation")
 def test_fifty_classes():
     rng = np.random.default_rng(0)
     y = np.arange(300) % 50

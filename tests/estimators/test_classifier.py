@@ -272,6 +272,7 @@ class TestFit:
             del reached[name]
         np.testing.assert_allclose(model.score(X), score, rtol=1e-12)
 
+    @pytest.mark.slow(reason="fits several models with inner validation")
     @pytest.mark.parametrize("seed", range(4))
     def test_lookahead_finds_a_parity_of_three(self, seed, monkeypatch):
         monkeypatch.setattr(scale, "REPEATED_BELOW", 10)
@@ -335,6 +336,7 @@ class TestValidation:
                 labels = [row[-1] for row in rows]
                 assert min(labels.count(0.0), labels.count(1.0)) >= 1
 
+    @pytest.mark.slow(reason="fits several models with inner validation")
     @pytest.mark.parametrize("seed", range(3))
     def test_noise_gives_an_almost_empty_model(self, seed):
         """A vocabulary mined on all rows looks good on any fold: leaking would keep many terms."""

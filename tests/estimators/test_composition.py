@@ -29,7 +29,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 
 from class_tables import flowers
-from rpte import RPTEClassifier, RPTERegressor, RPTESurvival
+from rpte import InputError, RPTEClassifier, RPTERegressor, RPTESurvival
 from rpte.audit.survival_metrics import concordance
 from rpte.model.file import to_text
 from small_table import mixed_table
@@ -258,8 +258,12 @@ def test_three_classes_in_other_ways():
 
 @pytest.mark.parametrize(("task", "column"), [("three", "width"), ("count", "age")])
 def test_the_variable_that_matters_is_the_most_important(task, column):
-    X, y, *_ = case(task)
-    found = permutation_importance(fitted(task), X, y, n_repeats=2, random_state=0)
+    X, y, given, _ = case(task)
+
+    def score(estimator, X, y):
+        return estimator.score(X, y, **given)
+
+    found = permutation_importance(fitted(task), X, y, scoring=score, n_repeats=2, random_state=0)
     assert X.columns[found["importances_mean"].argmax()] == column
 
 
@@ -301,8 +305,9 @@ def test_strata_and_entry_are_routed():
 def test_without_routing_columns_may_be_named():
     X, y, given, _ = case("count")
     reg = RPTERegressor(loss="poisson", **QUICK)
-    found = cross_val_score(reg, X, y, cv=halves(len(y)), params=given)  # of the fit alone
-    assert np.isfinite(found).all()
+    asked = {"cv": halves(len(y)), "params": given, "error_score": "raise"}
+    with pytest.raises(InputError, match="give exposure= as to fit"):  # routed to the fit alone
+        cross_val_score(reg, X, y, **asked)
     rows = X.assign(years=given["exposure"])
     named = reg.fit(rows, y, exposure="years")
     np.testing.assert_array_equal(named.predict(rows, "years"), named.predict(rows, rows["years"]))

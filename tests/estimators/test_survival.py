@@ -266,6 +266,7 @@ class TestWhatMayNotMatter:
             found.append(RPTESurvival(**parameters).fit(LONG.iloc[rows], y, **given))
         assert document(found[0]) == document(found[1])
 
+    @pytest.mark.slow(reason="fits several models with inner validation")
     @pytest.mark.parametrize("l1", ["cv", 0.03])
     @pytest.mark.parametrize("parameters", LOSSES)
     def test_repeated_rows_instead_of_whole_weights(self, parameters, l1):
@@ -308,6 +309,7 @@ class TestFit:
         ratio = hazard / hazard[0]
         np.testing.assert_allclose(ratio, np.exp(found.predict(X) - found.predict(X)[0]))
 
+    @pytest.mark.slow(reason="fits several models with inner validation")
     def test_a_monotone_hazard_is_proved(self):
         limits = Limits(monotone={"a": "increasing", "b": "decreasing"})
         found = RPTESurvival(limits=limits).fit(LONG, (ROWS.event, ROWS.time))
@@ -472,6 +474,7 @@ class TestKept:
                 assert curve(half) <= 0.5 < curve.y[np.searchsorted(curve.x, half) - 1]
 
 
+@pytest.mark.slow(reason="fits several models with inner validation")
 @needs_data
 def test_a_real_table():
     table, y = gbsg2()

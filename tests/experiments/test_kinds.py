@@ -53,6 +53,7 @@ def test_sirus_reads_every_rule_in_every_row(data):
     assert load.iiu == load.miu == sum(len(r.literals) for r in fitted.model[-1].rules_)
 
 
+@pytest.mark.slow(reason="fits every family of models")
 @pytest.mark.parametrize("fit", [figs_100, sirus, lambda rows: rulefit(rows, fixed=True)])
 def test_rules_of_a_family_cover_what_they_say(data, fit):
     fitted = fit(Rows(data.X, data.y))

@@ -24,6 +24,7 @@ def test_committed_results_are_whole():
     assert check(RESULTS) == []
 
 
+@pytest.mark.slow(reason="reads all committed results")
 def test_the_page_is_what_the_committed_results_say():
     """After a change: python -m experiments report."""
     page = PAGE.read_text(encoding="utf-8")
@@ -43,6 +44,7 @@ def test_results_older_than_their_sources_are_marked(tmp_path):
     assert "**stale**" in stale_note(results)
 
 
+@pytest.mark.slow(reason="reads all committed results")
 def test_every_published_table_has_its_section():
     text = "".join(make(Results(RESULTS)).title for make in SECTIONS.values())
     for number in (*range(3, 16),):

@@ -138,6 +138,7 @@ def test_a_failure_is_recorded_and_tried_again(folder, tmp_path, monkeypatch):
     assert store.read(unit)["status"] == "done"
 
 
+@pytest.mark.slow(reason="fits every family of models")
 def test_what_is_committed_is_not_done_again_unless_its_sources_changed(folder, finished):
     known = known_records(finished / "results")
     runner = Runner(str(folder), Store(finished / "none"), known=known)

@@ -219,6 +219,7 @@ class TestSQL:
         assert rows[0][5:] == (0.0, 0.0, None)
         assert rows[1][1] == "c"
 
+    @pytest.mark.slow(reason="exports a model of fifty classes")
     def test_fifty_classes(self, tmp_path):
         pytest.importorskip("sqlglot")
         model = classes_of(every_kind(), tuple(range(50)))

@@ -46,6 +46,7 @@ def assert_same(model, X, folder, engines=ENGINES, **options):
         assert record.notes == (f"the reasons of all {record.rows} rows are those of rpte reasons",)
 
 
+@pytest.mark.slow(reason="runs long queries")
 @pytest.mark.parametrize("name", ["array", "chosen", "limited", "shaped", "special"])
 def test_golden_models(name, tmp_path):
     model, rows = golden(name)
@@ -63,6 +64,7 @@ def test_hostile_names_texts_and_cells(tmp_path):
     assert_same(model, rows, tmp_path, reference="best", reasons=5, catalogue=catalogue)
 
 
+@pytest.mark.slow(reason="runs long queries")
 @needs_data
 def test_a_real_table(tmp_path):
     assert_same(*table_model("heart_c_uci.csv", False), tmp_path)

@@ -51,13 +51,14 @@ class TestForm:
             np.testing.assert_array_equal(found[name], values, name)
 
     def test_the_mean_is_that_of_the_model(self, loss):
-        model, X, _ = number_model(loss)
-        np.testing.assert_array_equal(expected(model, X)["mean"], model.predict(X))
+        model, X, exposure = number_model(loss)
+        unit = {} if exposure is None else {"exposure": 1}
+        np.testing.assert_array_equal(expected(model, X)["mean"], model.predict(X, **unit))
 
     def test_scores_far_out_have_a_mean(self):
         model, X, _ = suite_case("log")
         score, mean = (expected(model, X)[name] for name in ("score", "mean"))
-        assert (model.predict(X) == mean).all()  # what users get is what exports are compared with
+        assert (model.predict(X, exposure=1) == mean).all()  # what users get
         assert (mean[score > 700.0] == np.exp(700.0)).all()
         assert (mean[score < -700.0] == np.exp(-700.0)).all()
         assert (np.abs(score) > 700.0).any()
@@ -168,6 +169,7 @@ class TestRefused:
         assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow(reason="runs long queries")
 @pytest.mark.parametrize(("adverse", "dialect"), [("high", "duckdb"), ("low", "sqlite")])
 @pytest.mark.parametrize("loss", ["squared_error", "gamma"])
 def test_reasons_in_sql_are_those_of_the_library(loss, adverse, dialect, tmp_path):

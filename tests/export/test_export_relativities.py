@@ -84,7 +84,7 @@ def test_support_is_exposure_and_the_mean_a_frequency(tmp_path):
     assert float(line["support"]) == pytest.approx(exposure[here].sum())
     assert float(line["observed_mean"]) == pytest.approx(claims[here].sum() / exposure[here].sum())
     by_hand = float(base["relativity"]) * np.where(here, float(line["relativity"]), 1.0)
-    np.testing.assert_allclose(by_hand, made.predict({"zone": zone}), rtol=1e-14)
+    np.testing.assert_allclose(by_hand, made.predict({"zone": zone}, exposure=1), rtol=1e-14)
 
 
 def one_term(column, coefficient, centre=0.0):

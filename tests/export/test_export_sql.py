@@ -86,6 +86,7 @@ class TestPostgres:
         wrong = {name: d for name, d in differences.items() if d.rows}
         assert not wrong, wrong
 
+    @pytest.mark.slow(reason="runs long queries")
     @pytest.mark.parametrize("link", LINKS)
     def test_every_column_name_level_and_cell(self, connection, link):
         model, X, options = suite_case(link)
@@ -101,6 +102,7 @@ class TestPostgres:
         model, X = stored_model(name)
         self.check(connection, model, X)
 
+    @pytest.mark.slow(reason="runs long queries")
     @pytest.mark.parametrize("name", ["chosen", "special"])
     def test_reasons(self, connection, name):
         self.check(connection, *golden(name), reasons=4)
@@ -333,6 +335,7 @@ class TestEngines:
         assert record.rows == 400
 
 
+@pytest.mark.slow(reason="runs long queries")
 def test_logarithms_differ_by_rounding_alone(tmp_path):
     term = DirectTerm("D1", Scale("a", "log", (1e-5,)), 100.0, 2.3, 1.0, 1.0, 1.0)
     model = model_with([term], variables(("a", "b", "c"), "k", "f"))

@@ -166,6 +166,7 @@ class TestSQL:
         said = "/* probability of no event until time 1 in the stratum north */"
         assert f'"rpte_survival_1" {said}' in text
 
+    @pytest.mark.slow(reason="runs long queries")
     @pytest.mark.parametrize("adverse", ["high", "low"])
     def test_reasons(self, adverse, tmp_path):
         pytest.importorskip("duckdb")

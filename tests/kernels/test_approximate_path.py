@@ -156,6 +156,7 @@ def test_a_start_whose_intercept_alone_is_wrong():
     assert not fit[1:].any()
 
 
+@pytest.mark.slow(reason="compares compiled kernels with their Python source on many rows")
 @pytest.mark.parametrize("cells", [0, np.inf])
 def test_many_rows(monkeypatch, cells):
     """More than are taken together for a Gram matrix, in blocks or compiled as a whole."""
@@ -169,6 +170,7 @@ def test_many_rows(monkeypatch, cells):
         assert objective(design, l1, 1.0, fit) <= 1.001 * exact.objective
 
 
+@pytest.mark.slow(reason="compares compiled kernels with their Python source on many rows")
 def test_blocks_compute_what_is_compiled():
     design = rough(design_of(4, n=60, d=5, signs=True, factors=True))
     grid, found = lambda_grid(design_of(4, n=60, d=5, signs=True), 0.5, length=6), []

@@ -75,6 +75,7 @@ print(found, "numba.typed.typedlist" in sys.modules)
     assert done.stdout == "(2, [0, 2]) False\n", done.stderr
 
 
+@pytest.mark.slow(reason="fits without the compiler")
 def test_compiled_kernels_compute_what_their_source_says():
     compiled, plain = fit(), fit(NUMBA_DISABLE_JIT="1")
     assert ANNOUNCED not in plain[0]
@@ -82,6 +83,7 @@ def test_compiled_kernels_compute_what_their_source_says():
     assert_close(json.loads(plain[1]), json.loads(compiled[1]))
 
 
+@pytest.mark.slow(reason="fits without the compiler")
 def test_the_search_for_a_penalty_works_without_a_compiler():
     """Rough paths, deviances and moments are kernels too."""
     more = 'l1="cv", cv=2, l1_ratio=1.0, max_trees=1'

@@ -34,6 +34,7 @@ def run(name, compiled):
 GROUPS = st.lists(st.integers(1, 9), max_size=4)
 
 
+@pytest.mark.slow(reason="takes the moments of many rows")
 @pytest.mark.parametrize("compiled", [True, False])
 @examples(30)
 @given(st.integers(0, 10_000), st.integers(0, 60), GROUPS, st.integers(0, 60))

@@ -51,6 +51,7 @@ def results(task, folder):
     model, one, few = estimator.model_, X.iloc[[3]], X.iloc[:4]
     cause = {"cause": model.causes[0]} if task == "causes" else {}
     strata = {"strata": given["strata"][:4]} if task == "strata" else {}
+    unit = {"exposure": 1} if "exposure" in given else {}
     first = {role: values[:1] for role, values in strata.items()}
     found = {
         "fit": estimator,
@@ -61,7 +62,7 @@ def results(task, folder):
         "check": estimator.verify()[0],
         "audit": estimator.audit(X),
         "summary": estimator.summary(),
-        "predict": estimator.predict(few, **cause),
+        "predict": estimator.predict(few, **cause, **unit),
         "frontier_": estimator.frontier_ if task != "causes" else None,
         "rules_": estimator.rules_,
         "save": estimator.save(folder / f"{task}.json"),

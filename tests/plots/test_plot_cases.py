@@ -66,6 +66,7 @@ def test_the_bars_of_a_case_add_up_to_its_score(task, reference):
         assert (np.diff(sizes) <= 0).all()
 
 
+@pytest.mark.slow(reason="draws many figures")
 def test_one_row_in_any_form_and_no_more():
     made, (X, _, _) = fitted("binary"), given("binary")
     row = X.iloc[17]
@@ -212,6 +213,7 @@ def test_importances_that_are_not_those_of_the_table_are_found():
         assert {c.name: c.holds for c in checked.verify(X, y)}["importances"] == holds
 
 
+@pytest.mark.slow(reason="draws many figures")
 def test_a_fit_from_files_has_importances_and_rows_too(tmp_path):
     pytest.importorskip("pyarrow", reason="tables in files need pyarrow")
     X, y, _ = given("binary")
@@ -241,6 +243,7 @@ def test_long_tables_are_drawn_from_some_of_their_rows(monkeypatch):
     assert "over 2,000 of 4,800 rows" in note_of(display)
 
 
+@pytest.mark.slow(reason="draws many figures")
 def test_an_overview_has_importances_and_the_strongest_components():
     for task in TASKS:
         made = fitted(task)

@@ -40,6 +40,7 @@ def scores_at(model, X, source, values):
     return np.array(found)
 
 
+@pytest.mark.slow(reason="draws many figures")
 @pytest.mark.parametrize("task", TASKS)
 def test_differences_of_an_effect_are_those_of_mean_scores(task):
     """The partial dependence, of every variable of every task."""
@@ -159,6 +160,7 @@ def test_a_part_is_never_drawn_as_the_whole():
     assert mapped.is_whole
 
 
+@pytest.mark.slow(reason="draws many figures")
 def test_the_rows_of_the_fit_are_used_and_stay_behind_when_it_is_stored():
     made, (X, _, _) = fitted("binary"), given("binary")
     for source in made.model_.sources:
@@ -215,6 +217,7 @@ def test_a_map_is_the_mean_score_with_both_set():
         np.testing.assert_allclose(got - got[0], wanted - wanted[0], atol=1e-8)
 
 
+@pytest.mark.slow(reason="draws many figures")
 @pytest.mark.parametrize("task", TASKS)
 def test_two_variables_of_every_task(task):
     made = fitted(task)

@@ -52,6 +52,7 @@ def all_displays(made, X):
         yield made.plot(tree.name)
 
 
+@pytest.mark.slow(reason="draws many figures")
 @pytest.mark.parametrize("task", TASKS)
 def test_all_text_lies_inside_the_figure(task):
     made, (X, _, _) = fitted(task), given(task)
@@ -80,6 +81,7 @@ def shown_texts(axes):
         yield from shown_texts(ax.child_axes)
 
 
+@pytest.mark.slow(reason="draws many figures")
 @pytest.mark.parametrize("dark", [False, True])
 def test_hostile_names_are_text_and_nothing_else(dark):
     rng = np.random.default_rng(0)
@@ -114,6 +116,7 @@ def test_no_setting_is_changed_and_nothing_is_shown(monkeypatch):
     assert dict(matplotlib.rcParams) == before
 
 
+@pytest.mark.slow(reason="draws many figures")
 def test_pictures_are_drawn_on_axes_that_are_given():
     made, (X, _, _) = fitted("binary"), given("binary")
     figure, axes = plt.subplots(2, 3, figsize=(14, 8), layout="constrained")

@@ -136,7 +136,7 @@ def test_units_and_order_of_rows_do_not_matter():
     other = RPTERegressor.paper(loss="gamma")
     other.fit(X.iloc[order], 1_000.0 * y.iloc[order], exposure=years.iloc[order])
     assert reg.rules_["conditions"].tolist() == other.rules_["conditions"].tolist()
-    np.testing.assert_allclose(1_000.0 * reg.predict(X), other.predict(X), rtol=1e-6)
+    np.testing.assert_allclose(1e3 * reg.predict(X, 1), other.predict(X, 1), rtol=1e-6)
 
 
 def test_the_other_published_vocabulary_and_ownership():

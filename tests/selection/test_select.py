@@ -288,6 +288,7 @@ class TestLengths:
         assert len(set(now)) == len(now) > len(known)
         assert max(e.penalty.candidate.n_pairs for e in compared.evaluations) > 5
 
+    @pytest.mark.slow(reason="fits several models with inner validation")
     def test_no_two_rounds_compare_models_under_one_name(self):
         """A round that finds no products would fit other terms as the same candidates."""
         rng = np.random.default_rng(101)

@@ -128,6 +128,7 @@ def test_groups_are_drawn_together():
         bootstrap(model, X, y, n=2, groups=[1, 2])
 
 
+@pytest.mark.slow(reason="makes many refits")
 def test_intervals_cover_a_simple_truth_about_as_often_as_they_say():
     """80% intervals of two slopes over 25 tables: of 50, far from none and far from all."""
     hits = []

@@ -231,6 +231,7 @@ def test_the_budget_is_shared_out_by_variable(budget):
         assert isinstance(kept[0], Step)
 
 
+@pytest.mark.slow(reason="draws many tables")
 @pytest.mark.parametrize("factor", [1e-200, 1.0, 1e250])
 def test_the_unit_does_not_matter(factor):
     x = np.random.default_rng(4).lognormal(0, 1, 150).round(3) + 0.001

@@ -67,6 +67,8 @@ LARGEST = 1e300
 MOST_STEPS = 10_000  # of a stored baseline
 CAUSES = "competing risks"
 TASKS = ("binary", "regression", "multiclass", "survival", CAUSES)
+TINY = sys.float_info.min
+FARTHEST = 700.0  # scores, beyond which a mean under a logarithm stays the same
 LARGEST_HAZARD = 30.0  # of an interval that nobody survives
 PLURALS = {
     "class": "classes",
@@ -1275,10 +1277,7 @@ def mean_of(link: str, value: float) -> float:
     if link == "logit":
         small = math.exp(-abs(value))
         return 1.0 / (1.0 + small) if value >= 0 else small / (1.0 + small)
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return math.inf
+    return math.exp(min(max(value, -FARTHEST), FARTHEST))
 
 
 def gradient(loss: Json, value: float, y: float) -> float:
@@ -2861,47 +2860,48 @@ class Hazards:
         ]
 
     def _sums(self, stratum: int) -> list[tuple[float, float, float]]:
-        """Return for each time the weight of events, and the risk of these and of all rows.
+        """Return for each time the weight of events, and the risk of these and of rows that stay.
 
-        The two risks are the same where all rows have the event.
+        Each is a sum of its own: a difference would lose the smaller one. The last is 0 only where
+        no row stays.
         """
         times = self.times[stratum]
         size = len(times)
-        deaths, dying, left, rows = ([0.0] * (size + 1) for _ in range(4))
+        deaths, dying, left, rows, events = ([0.0] * (size + 1) for _ in range(5))
         for case, factor in zip(self.cases, self.factor, strict=True):
             if case.seen.stratum != stratum:
                 continue
             risk, last = case.weight * factor, bisect_right(times, case.seen.time)
             since = 0 if case.seen.entry is None else bisect_right(times, case.seen.entry)
-            if last > since:
+            if last > since and not case.y:
                 left[last - 1] += risk
                 rows[last - 1] += 1
-                if since:
-                    left[since - 1] -= risk
-                    rows[since - 1] -= 1
+            if last > since > 0:
+                left[since - 1] -= risk
+                rows[since - 1] -= 1
             if case.y:
                 deaths[last - 1] += case.weight
                 dying[last - 1] += risk
-        found, at_risk, count = [], 0.0, 0.0
+                events[last - 1] += 1
+        found, staying, count = [], 0.0, 0.0
         for place in reversed(range(size)):
-            at_risk, count = at_risk + left[place], count + rows[place]
-            alone = count == len(self.dying[stratum, times[place]])
-            every = dying[place] if alone else max(at_risk, dying[place])
-            found.append((deaths[place], dying[place], every))
+            staying, count = staying + left[place], count + rows[place]
+            found.append((deaths[place], dying[place], max(staying, TINY) if count else 0.0))
+            staying, count = staying + dying[place], count + events[place]
         return found[::-1]
 
     def _step(
-        self, rows: list[tuple[float, float]], deaths: float, dying: float, at_risk: float
+        self, rows: list[tuple[float, float]], deaths: float, dying: float, staying: float
     ) -> tuple[float, float]:
         """Return what a time adds to the baseline, and to the exposure of rows with its events.
 
         Of an interval the second depends on the row.
         """
         if self.ties == "grouped":
-            return interval_hazard(rows, deaths, at_risk - dying), 0.0
+            return interval_hazard(rows, deaths, staying), 0.0
         if self.ties == "breslow" or deaths <= 1.0:
-            return deaths / at_risk, deaths / at_risk
-        a = deaths * at_risk / dying
+            return deaths / (staying + dying), deaths / (staying + dying)
+        a = deaths + deaths * (staying / dying)
         span = sum_of_inverses(a, deaths)
         return deaths / dying * span, (deaths + (deaths - a) * span) / dying
 
@@ -2922,17 +2922,18 @@ class Hazards:
             times, total = self.times[case.seen.stratum], sums[case.seen.stratum]
             last = bisect_right(times, case.seen.time)
             since = 0 if case.seen.entry is None else bisect_right(times, case.seen.entry)
-            exposure = total[last] - total[since] if last > since else 0.0
+            before = last - 1 if case.y else last  # an event's own time may add more than all
+            exposure = total[before] - total[since] if before > since else 0.0
             came = case.y
             if case.y:
                 whole, own = self.steps[case.seen.stratum][last - 1]
                 if self.ties == "grouped":
-                    _, dying, at_risk = self.sums[case.seen.stratum][last - 1]
-                    u = whole * factor if at_risk > dying else math.inf
+                    staying = self.sums[case.seen.stratum][last - 1][2]
+                    u = whole * factor if staying else math.inf
                     kept = kept_part(u)
                     came = kept * (min(u, 700.0) + kept)
                     own = (came - kept) / factor
-                exposure += own - whole
+                exposure += own
             found.append((exposure, came))
         return found
 
@@ -2960,18 +2961,18 @@ class Hazards:
         ]
         parts = [] if self.ties == "grouped" else own
         for stratum, sums in enumerate(self.sums):
-            for place, (deaths, dying, at_risk) in enumerate(sums):
+            for place, (deaths, dying, staying) in enumerate(sums):
                 hazard = self.steps[stratum][place][0]
-                if self.ties == "grouped" and at_risk > dying:
+                if self.ties == "grouped" and staying:
                     rows = self.dying[stratum, self.times[stratum][place]]
                     parts += [w * math.log(-math.expm1(-hazard * f)) for w, f in rows]
-                    parts.append(-hazard * (at_risk - dying))
+                    parts.append(-hazard * staying)
                 elif self.ties == "grouped":
                     continue  # all rows have the event: its probability is 1
                 elif self.ties == "breslow" or deaths <= 1.0:
-                    parts.append(-deaths * math.log(at_risk))
+                    parts.append(-deaths * math.log(staying + dying))
                 else:
-                    a = deaths * at_risk / dying
+                    a = deaths + deaths * (staying / dying)
                     logs = math.lgamma(a + 1.0) - math.lgamma(a - deaths + 1.0)
                     parts.append(-deaths * math.log(dying / deaths) - logs)
         return math.fsum(parts)
@@ -3004,14 +3005,15 @@ def interval_hazard(dying: list[tuple[float, float]], deaths: float, staying: fl
 
     At most 30 for a row of mean risk, where nobody stays.
     """
-    most = LARGEST_HAZARD * deaths / math.fsum(w * f for w, f in dying)
+    risk = math.fsum(w * f for w, f in dying)
+    if not staying:
+        return LARGEST_HAZARD * deaths / risk
 
     def surplus(hazard: float) -> float:
         return math.fsum(w * kept_part(hazard * f) for w, f in dying) - hazard * staying
 
-    if staying <= 0.0 or surplus(most) >= 0.0:
-        return most
-    low, high = math.log(most) - 100.0, math.log(most)
+    # As 1 - u / 2 < u / (exp(u) - 1) < 1, it lies between these.
+    low, high = math.log(deaths / (staying + 0.5 * risk)), math.log(deaths) - math.log(staying)
     while high - low > 1e-14 * max(1.0, abs(low)):
         middle = 0.5 * (low + high)
         if middle in (low, high):

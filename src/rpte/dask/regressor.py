@@ -87,8 +87,8 @@ class RPTERegressor(ClusterMixin, regressor.RPTERegressor):
             return super().predict(X, exposure, offset, allow_unknown=allow_unknown)
         model = self._fitted()
         assert isinstance(model.target, NumberTarget)
-        warn_of_no_exposure(model.target.exposure, exposure)  # once, and not by every worker
         rows = needed_columns(X, model)
+        warn_of_no_exposure(model.target.exposure, exposure)  # once, and not by every worker
         given = {"exposure": exposure, "offset": offset}
         beside = {role: beside_column(X, role, each) for role, each in given.items()}
         parts, apart = aligned_parts(rows, {r: c for r, c in beside.items() if is_dask(c)})

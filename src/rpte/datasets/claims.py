@@ -146,7 +146,7 @@ def make_claims(n_rows: int = 20_000, *, random_state: int = 0, dirty: bool = Tr
     >>> from rpte.datasets import make_claims
     >>> data = make_claims(2000)
     >>> reg = RPTERegressor(loss="poisson", l1=0.01, special_values=data.special_values)
-    >>> reg.fit(data.X, data.y, exposure=data.exposure).predict(data.X[:3]).shape
+    >>> reg.fit(data.X, data.y, exposure=data.exposure).predict(data.X[:3], data.exposure[:3]).shape
     (3,)
     """
     rows, outcome, dirt_random = streams(n_rows, random_state)
