@@ -197,6 +197,7 @@ def test_dirty_tables(name, tmp_path):
     assert any(outcomes)
 
 
+@pytest.mark.slow(reason="reads a table for each odd cell, in library and checker")
 @pytest.mark.parametrize("cell", ODD)
 def test_one_odd_cell(cell, tmp_path):
     """Every odd cell in every column of a model with special codes and of one by position."""

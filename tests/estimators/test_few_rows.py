@@ -100,7 +100,9 @@ def check(name, groups):
     assert as_good_as_the_groups(name, by_weight, X, y, weight, score)
 
 
-@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize(
+    "groups", [1, pytest.param(3, marks=pytest.mark.slow(reason="two fits of each estimator"))]
+)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_handful_of_rows(name, groups):
     check(name, groups)

@@ -27,6 +27,7 @@ from rpte.model.file import to_dict  # noqa: E402
 from rpte.rows import scale  # noqa: E402
 from task_tables import CODES, GROUPED, SHORT_SCALE, TASKS, all_rows, in_memory  # noqa: E402
 
+pytestmark = pytest.mark.xdist_group("files")  # the fits in memory are made once
 TABLE = all_rows()
 FEW = TABLE.iloc[::8].reset_index(drop=True)
 CASES = {**TASKS, **GROUPED}

@@ -56,6 +56,7 @@ def test_sirus_reads_every_rule_in_every_row(data):
 @pytest.mark.slow(reason="fits every family of models")
 @pytest.mark.parametrize("fit", [figs_100, sirus, lambda rows: rulefit(rows, fixed=True)])
 def test_rules_of_a_family_cover_what_they_say(data, fit):
+    pytest.importorskip("imodels")
     fitted = fit(Rows(data.X, data.y))
     rules = [rule for rule in rules_of(fitted.model, data.X) if rule.cover is not None]
     assert rules
@@ -67,6 +68,7 @@ def test_rules_of_a_family_cover_what_they_say(data, fit):
 
 
 def test_leaves_of_figs_part_the_rows(data):
+    pytest.importorskip("imodels")
     rules = rules_of(figs_100(Rows(data.X, data.y)).model, data.X)
     for tree in {rule.tree for rule in rules}:
         covers = np.array([rule.cover for rule in rules if rule.tree == tree])
@@ -93,6 +95,8 @@ def test_pairs_can_be_left_out(data):
 
 @pytest.mark.parametrize("variant", ["hug", "original", "no_reassign", "xgb_hug_pairs"])
 def test_ablations_give_measures(data, variant):
+    if variant.startswith("xgb"):
+        pytest.importorskip("xgboost")
     record = ablate(Unit("ablation", "made", variant, 0), data, CHOSEN)
     assert 0 <= record["auc"] <= 1
     assert record["miu"] >= 0

@@ -164,7 +164,9 @@ def test_results_grow_and_a_new_unit_takes_the_place_of_the_old(finished):
 
 def test_check_sees_a_changed_file(finished):
     path = finished / "results" / "units.csv"
-    path.write_text(path.read_text().replace("lightgbm,1,nested,done", "lightgbm,1,nested,gone"))
+    path.write_text(
+        path.read_text().replace("l1_logistic,1,nested,done", "l1_logistic,1,nested,gone")
+    )
     assert any("checksum" in line for line in check(finished / "results"))
 
 

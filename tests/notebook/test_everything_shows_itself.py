@@ -37,6 +37,10 @@ def is_shown(result) -> bool:
     return isinstance(result, (*PLAIN, Iterator)) and not is_dataclass(result)
 
 
+# One worker makes the results of a task; all tests here look at them.
+pytestmark = pytest.mark.xdist_group("results")
+
+
 def fit_again(task):
     """Return a table small enough to fit several times."""
     estimator, X, y, given = shown(task)

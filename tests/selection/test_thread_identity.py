@@ -40,7 +40,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize(("blocks", "weighted"), [(False, False), (True, True)])
+@pytest.mark.parametrize(
+    ("blocks", "weighted"),
+    [
+        (False, False),
+        pytest.param(True, True, marks=pytest.mark.slow(reason="fits long tables twice")),
+    ],
+)
 @pytest.mark.parametrize("name", CASES)
 def test_threads_do_not_change_any_model(monkeypatch, name, blocks, weighted):
     n, parameters, constants = CASES[name]

@@ -213,6 +213,7 @@ def test_limits_are_kept():
     assert {type(c) for c in found if c.source == "a"} == {Scale, Hinge, Step}
 
 
+@pytest.mark.slow(reason="draws wide tables")
 @pytest.mark.parametrize("budget", [0, 1, 4, 7, 30, 400])
 def test_the_budget_is_shared_out_by_variable(budget):
     rng = np.random.default_rng(2)
