@@ -1,6 +1,6 @@
 """What the tests cost, by folder or file, from the table that `pytest --costs FILE` writes.
 
-    pytest --all --costs costs.csv
+    pytest --all --costs=costs.csv
     python benchmarks/test_times.py costs.csv                    # by folder, as Markdown
     python benchmarks/test_times.py costs.csv --by file
     python benchmarks/test_times.py before.csv costs.csv         # two runs beside each other

@@ -231,6 +231,12 @@ def test_answers_of_equal_cost_have_a_defined_order():
     assert [answer.bound for answer in found] == [1.5, 1.5, 2.0]
 
 
+def test_a_dearer_answer_with_fewer_changes_stands_beside_a_cheaper_one():
+    cheaper, fewer = prepared(1.8, a=1.0, b=0.8), prepared(2.0, a=2.0)
+    found, _ = Prepared(cheaper, fewer).answered(2)
+    assert [(answer.cost, answer.bound) for answer in found] == [(1.8, 1.8), (2.0, 2.0)]
+
+
 def test_a_cost_does_not_depend_on_the_order_of_its_sum():
     costs = {"a": 0.1, "b": 0.2, "c": 0.3}
     orders = [dict(order) for order in itertools.permutations(costs.items())]

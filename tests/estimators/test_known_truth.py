@@ -47,9 +47,9 @@ def test_factors_of_made_amounts_are_recovered(loss):
 
     def factor(**changes):
         other = base.assign(**changes)
-        return float(reg.predict(other)[0] / reg.predict(base)[0])
+        return float(reg.predict(other, 1)[0] / reg.predict(base, 1)[0])
 
-    assert float(reg.predict(base)[0]) == pytest.approx(200.0 * PER_YEAR**7, rel=0.05)
+    assert float(reg.predict(base, 1)[0]) == pytest.approx(200.0 * PER_YEAR**7, rel=0.05)
     for region, truth in REGION.items():
         assert factor(region=region) == pytest.approx(truth, rel=0.05)
     assert factor(car_age=14) == pytest.approx(PER_YEAR**7, rel=0.05)

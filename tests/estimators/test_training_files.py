@@ -65,7 +65,13 @@ def same(one, other):
         assert one.classes_.tolist() == other.classes_.tolist()
 
 
-@pytest.mark.parametrize("case", CASES)
+QUICKEST = ("two classes", "three classes", "gamma")
+LONGER = pytest.mark.slow(reason="fits a table in memory and from files")
+
+
+@pytest.mark.parametrize(
+    "case", [c if c in QUICKEST else pytest.param(c, marks=LONGER) for c in CASES]
+)
 def test_the_model_is_that_of_memory(tmp_path, case):
     task, memory = CASES[case], in_memory(case)
     stored = task.estimator()

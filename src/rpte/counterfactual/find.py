@@ -183,11 +183,16 @@ class Asked(ABC):
         while solution.positions is not None:
             answer = self.answer(solution)
             # The search takes any of several equally cheap answers. One that changes only some of
-            # the variables of an earlier answer takes its place, with a bound that holds for both.
-            worse = [n for n, other in enumerate(found) if answer.variables < other.variables]
-            bound = min([answer.bound, *(found[n].bound for n in worse)])
-            found.insert(min(worse, default=len(found)), replace(answer, bound=bound))
-            found = [other for other in found if not answer.variables < other.variables]
+            # the variables of an equally cheap one takes its place, with a bound for both.
+            larger = [
+                other
+                for other in found
+                if answer.variables < other.variables and answer.cost <= other.cost
+            ]
+            bound = min([answer.bound, *(other.bound for other in larger)])
+            place = min(map(found.index, larger), default=len(found))
+            found.insert(place, replace(answer, bound=bound))
+            found = [other for other in found if other not in larger]
             if len(found) == count or not answer.changes:
                 break
             solution = self._another(found)
