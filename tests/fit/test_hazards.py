@@ -225,13 +225,15 @@ def test_all_kinds_of_strong_times(parameters, noise, share, tied):
 
 
 @pytest.mark.parametrize("form", [{}, {"loss": "discrete"}])
-def test_scores_that_no_baseline_can_be_stored_for_are_said(form):
+def test_scores_that_no_baseline_can_be_stored_for_are_said(form, caplog):
     """Times in the order of a column: without a penalty its slope has no end."""
     X, y = strong_times(100, 0, 0.0, 1.0)
     settings = {"vocabulary": "original", "max_trees": 0, **form}
     with pytest.warns(RPTEWarning, match=r"did not converge.*l1=1e-07.*such as l1=2e-07"):
         RPTESurvival(l1=1e-7, **settings).fit(X, y)
-    mine = RPTESurvival(**settings).fit(X, y)
+    with caplog.at_level("WARNING", logger="rpte"):
+        mine = RPTESurvival(**form).fit(X, y)
+    assert "the penalty is raised to" in caplog.text
     assert mine.model_.training["objective"]["converged"]
     assert all(check.holds is not False for check in mine.verify(X, y))
 

@@ -1,5 +1,6 @@
 """The paper's Algorithm 1: vocabulary, trees, terms, fit, model; selection runs it per fold."""
 
+import logging
 from dataclasses import replace
 
 from rpte.estimation.candidate import CandidatePenalty
@@ -17,6 +18,7 @@ from rpte.rows import scale
 from rpte.utils.arrays import Floats
 from rpte.utils.progress import ESTIMATING, GROWING, MINING, Watch
 
+logger = logging.getLogger("rpte")
 RAISED = 2.0  # times a penalty that leaves hazards out of range
 
 
@@ -94,4 +96,10 @@ def _estimate(
         found = estimate_hazards(training.hazards, design, solve, penalty.l1_ratio, start)
         if settings.l1 != "cv" or not is_out_of_range(found):
             return found, penalty
+        logger.warning(
+            "at lambda=%.3g scores differ by more than a baseline can be stored for: a variable "
+            "gives the order of times away; the penalty is raised to %.3g",
+            penalty.l1,
+            RAISED * penalty.l1,
+        )
         penalty = replace(penalty, l1=RAISED * penalty.l1)
