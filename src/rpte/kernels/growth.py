@@ -159,6 +159,111 @@ def best_splits(columns: Columns, chosen: Ints, node: Node, found: Floats) -> No
         scan(hist, is_category[j], total, rule, found[k])
 
 
+@jitable
+def _child_gain(hists: Floats, sizes: Ints, is_category: Mask, rule: Floats, found: Floats) -> float:
+    """Return the gain of the best split of a child, 0 if none is allowed; `hists` (k, bins, 3)."""
+    best = 0.0
+    for v in range(sizes.size):
+        total = np.zeros(3)
+        for code in range(sizes[v] + 1):
+            for s in range(3):
+                total[s] += hists[v, code, s]
+        scan(hists[v, : sizes[v] + 1], is_category[v], total, rule, found)
+        best = max(best, found[GAIN])
+    return best
+
+
+@jitable
+def _split_twice(
+    joint: Floats, order: Ints, u: int, sizes: Ints, category: Mask, node: Node, found: Floats
+) -> None:
+    """Find the split of column u that gains most with the best split of each child.
+
+    `joint` (k, bins of u + 1, bins + 1, 3) are sums by the code of u and of each column v; `order`
+    are the codes of u that are present. As in `scan`, a split is tried with missing left and right.
+    """
+    total, rule = node[2], node[3]
+    k, missing = joint.shape[0], sizes[u]
+    absent = np.zeros(3)
+    for code in range(sizes[u] + 1):
+        for s in range(3):
+            absent[s] += joint[u, missing, code, s]
+    left, right = np.zeros(joint.shape[:1] + joint.shape[2:]), np.empty(joint.shape[:1] + joint.shape[2:])
+    child = np.empty(N_FOUND)
+    sums = np.zeros(3)
+    found[:] = 0.0
+    found[GAIN] = -np.inf
+    for place in range(order.size - 1):
+        code = order[place]
+        for v in range(k):
+            for b in range(sizes[v] + 1):
+                for s in range(3):
+                    left[v, b, s] += joint[v, code, b, s]
+        for b in range(sizes[u] + 1):
+            for s in range(3):
+                sums[s] += joint[u, code, b, s]
+        for side in range(2 if absent[2] > 0.0 else 1):
+            to_left = side == 0 if absent[2] > 0.0 else sums[2] >= total[2] - sums[2]
+            extra = 1.0 if absent[2] > 0.0 and to_left else 0.0
+            g, h, w = sums[0] + extra * absent[0], sums[1] + extra * absent[1], sums[2] + extra * absent[2]
+            own = better(
+                -np.inf, (g, h, w), (total[0], total[1], total[2]), (rule[RIDGE], rule[LEAST], 0.0)
+            )
+            if own == -np.inf:
+                continue
+            for v in range(k):
+                for b in range(sizes[v] + 1):
+                    for s in range(3):
+                        whole = 0.0
+                        for a in range(joint.shape[1]):
+                            whole += joint[v, a, b, s]
+                        left[v, b, s] += extra * joint[v, missing, b, s]
+                        right[v, b, s] = whole - left[v, b, s]
+            gain = own + _child_gain(left, sizes, category, rule, child)
+            gain += _child_gain(right, sizes, category, rule, child)
+            for v in range(k):
+                for b in range(sizes[v] + 1):
+                    for s in range(3):
+                        left[v, b, s] -= extra * joint[v, missing, b, s]
+            if gain > found[GAIN] + TIE * (rule[SCALE] + gain):
+                found[GAIN], found[MISSING_LEFT] = gain, 1.0 if to_left else 0.0
+                found[TEST] = LEVELS if category[u] else ORDERED
+                found[BIN] = place + 1 if category[u] else code
+                found[NEXT_BIN] = place + 2 if category[u] else order[place + 1]
+
+
+@kernel
+def two_level_splits(columns: Columns, chosen: Ints, node: Node, found: Floats) -> None:
+    """Fill `found` (k, 5) with the split of each chosen column that is best two levels deep.
+
+    Its gain is that of the split and of the best split of each child, on whichever column. A parity
+    gains nothing at its first split, so one level alone would miss it. For few columns of few bins:
+    time goes with the square of both.
+    """
+    (codes, n_bins, is_category), (rows, stats, total, rule) = columns, node
+    k, width = chosen.size, 0
+    sizes, category = np.empty(k, np.int64), np.empty(k, np.bool_)
+    for v in range(k):
+        sizes[v], category[v] = n_bins[chosen[v]], is_category[chosen[v]]
+        width = max(width, sizes[v] + 1)
+    for u in range(k):
+        joint = np.zeros((k, sizes[u] + 1, width, 3))
+        for i in range(rows.size):
+            a = codes[chosen[u], rows[i]]
+            for v in range(k):
+                b = codes[chosen[v], rows[i]]
+                for s in range(3):
+                    joint[v, a, b, s] += stats[i, s]
+        hist = np.zeros((sizes[u] + 1, 3))
+        for a in range(sizes[u] + 1):
+            for s in range(3):
+                hist[a, s] = joint[u, a, a, s]
+        if category[u]:
+            order = level_order(hist, sizes[u], total, rule)
+        else:
+            order = np.flatnonzero(hist[: sizes[u], 2] > 0.0)
+        _split_twice(joint, order, u, sizes, category, node, found[u])
+
 @kernel
 def joint_counts(
     codes: Array, first: int, others: Ints, weight: Floats, events: Floats, out: Floats

@@ -76,6 +76,7 @@ class FoldState:
     valid: Table | None  # held-out rows, block after block; None where `train` is the whole table
     blocks: Index  # where the blocks of `valid` begin, and the end of the last, (b + 1,)
     mined: Structure  # result of Stage 1
+    test: Cases | None = None  # what `valid` has of the table's rows
     found: Discovery | None = None  # result of Stage 2, once it has begun
     # Values of vocabulary columns and leaves, one row each, in single precision.
     train_terms: GrowableMatrix = field(init=False)
@@ -88,9 +89,8 @@ class FoldState:
     leaf_subsets: dict[Candidate, Index] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        held_out = 0 if self.valid is None else self.valid.n_rows
         self.train_terms = GrowableMatrix(self.train.n_rows, np.float32)
-        self.valid_terms = GrowableMatrix(held_out, np.float32)
+        self.valid_terms = GrowableMatrix(self.test_rows, np.float32)
         self.groups = _Groups(self.train.n_rows)
         self.evaluate()
 
@@ -161,6 +161,17 @@ class FoldState:
         train, none = self.train, np.zeros(0, np.intp)
         null = train.loss.null_scores(train.y, train.weight)
         return self.losses(none, null[None, :, None] if len(null) > 1 else null[None])
+
+    def held_out_score(self, rows: Index, fit: Floats) -> Floats:
+        """Return the score of the held-out rows under a fit, (n,) or (K, n), as `losses` has it."""
+        z = self.valid_terms.memory[rows][:, : self.test_rows]
+        score = fit[..., 1:] @ z + fit[..., :1]
+        return np.asarray(score, np.float64)
+
+    @property
+    def test_rows(self) -> int:
+        """Number of held-out rows."""
+        return 0 if self.valid is None else self.valid.n_rows
 
     def losses(self, rows: Index, fits: Floats) -> Floats:
         """Return the deviance of fits (f, q + 1) on each block of held-out rows, (b, f).
@@ -235,7 +246,7 @@ def mine_fold(
     test = Cases(*(np.concatenate([getattr(b, name) for b in held]) for name in ("rows", "number")))
     starts = np.concatenate([[0], np.cumsum([len(b.rows) for b in held])]).astype(np.intp)
     mined = mine_rows(learner, train, fold.train.rows, watch, last)
-    return FoldState(train, test.on(table), starts, mined)
+    return FoldState(train, test.on(table), starts, mined, test)
 
 
 def in_blocks(strata: Ints, test: Cases) -> list[Cases]:

@@ -167,12 +167,13 @@ def code_columns(
     roots: Sequence[Pair] = (),
     limits: Permissions = FREE,
     ranks: Ranks | None = None,
+    most_bins: int = MAX_BINS,
 ) -> TreeColumns:
     """Code every column that a tree may split on, and the `roots` that only lookahead may.
 
     In the paper configuration these are the vocabulary columns, with missing numbers filled in and
     one bin per distinct value; otherwise a category is one column whose splits are sets of levels,
-    missing has its own code, and numbers have at most 255 bins.
+    missing has its own code, and numbers have at most `most_bins`.
     """
     made = _paper_columns(vocabulary) if paper else _our_columns(table, vocabulary)
     columns = [column for column in made if limits.in_trees(column.column)]
@@ -187,9 +188,10 @@ def code_columns(
     coded = np.zeros(len(columns), np.bool_)
     if rows is not None and ranks is not None:
         coded = np.array([_is_number(column) for column in columns], np.bool_)
-        _code_by_rank(ranks, rows, table, columns, np.flatnonzero(coded), codes, n_bins)
+        numbers = np.flatnonzero(coded)
+        _code_by_rank(ranks, rows, table, columns, numbers, codes, n_bins, most_bins)
     for place in np.flatnonzero(~coded):
-        n_bins[place] = _code(table, columns[place], paper, codes[place])
+        n_bins[place] = _code(table, columns[place], paper, codes[place], most_bins)
     if not narrow and n_bins.max(initial=0) < 256:
         codes = codes.astype(np.uint8)
     position = table.schema.position
@@ -215,14 +217,15 @@ def _code_by_rank(
     numbers: Index,
     codes: Array,
     n_bins: Ints,
+    most: int,
 ) -> None:
     """Code those of some columns that are numbers; codes (k, n) and n_bins (k,) take the result."""
     names, by_rank, counts = ranks.made()
     which = np.array([names[columns[j].column.sources[0]] for j in numbers], np.intp)
-    bins_of_ranks(by_rank, counts, which, rows, table.weight, MAX_BINS, numbers, codes, n_bins)
+    bins_of_ranks(by_rank, counts, which, rows, table.weight, most, numbers, codes, n_bins)
 
 
-def _code(table: Table, source: CodedColumn, paper: bool, codes: Array) -> int:
+def _code(table: Table, source: CodedColumn, paper: bool, codes: Array, most: int) -> int:
     """Code one column; return how many bins it has."""
     column = source.column
     if source.levels:
@@ -233,7 +236,7 @@ def _code(table: Table, source: CodedColumn, paper: bool, codes: Array) -> int:
         codes[:] = is_true(column, table.inputs)
         return 2
     x = _filled(column.evaluate(table.inputs), source.fill)
-    weight, most = (None, EXACT_BINS) if source.fill is not None else (table.weight, MAX_BINS)
+    weight, most = (None, EXACT_BINS) if source.fill is not None else (table.weight, most)
     return _code_number(column, table, x, weight, most, codes)
 
 
