@@ -28,10 +28,12 @@ class Candidate:
     n_pairs: int | None = 0  # the first ones; None for all
     max_conditions: int | None = None  # within which forward selection takes direct terms
     apart: bool = False  # direct terms read no variable that a tree reads
+    form: int | None = None  # of a ladder, among those of the search; not in the file
 
     def to_dict(self) -> dict[str, Any]:
         """Return the candidate as plain JSON values; the last two fields where they say more."""
         given = asdict(self)
+        del given["form"]
         if self.max_conditions is None:
             del given["max_conditions"]
         if not self.apart:

@@ -36,6 +36,13 @@ class TermSet:
     trees: tuple[Tree, ...]
     direct: Index
     leaves: Index | None = None
+    numbers: tuple[int, ...] | None = None  # of the trees in the structure; None: the first ones
+    signs: Int8s | None = None  # that direct terms must have for shapes not to turn, (d,)
+
+    @property
+    def tree_numbers(self) -> tuple[int, ...]:
+        """Which trees of the structure these are."""
+        return tuple(range(len(self.trees))) if self.numbers is None else self.numbers
 
     @property
     def leaf_counts(self) -> tuple[int, ...]:
@@ -73,7 +80,7 @@ class TermSet:
         paths = self.paths()
         if not limits.penalty and not limits.directions and not limits.by_class:
             count = len(paths) + len(self.direct)
-            return np.ones(count), np.zeros(count, np.int8)
+            return np.ones(count), self._with_own(np.zeros(count, np.int8))
         columns = [self.vocabulary.columns[j] for j in self.direct]
         read = [{s for condition in path for s in condition.sources} for path in paths]
         factors = [limits.factor(sources) for sources in (*read, *(c.sources for c in columns))]
@@ -83,7 +90,14 @@ class TermSet:
             by_class = np.array(by_term, np.int8).reshape(-1, len(free)).T
             return np.array(factors, np.float64), np.ascontiguousarray(by_class)
         signs = [0] * len(paths) + [limits.sign(column) or 0 for column in columns]
-        return np.array(factors, np.float64), np.array(signs, np.int8)
+        return np.array(factors, np.float64), self._with_own(np.array(signs, np.int8))
+
+    def _with_own(self, signs: Int8s) -> Int8s:
+        """Return signs (q,) with those of shapes that must not turn where limits leave a choice."""
+        if self.signs is None:
+            return signs
+        own = np.concatenate([np.zeros(len(signs) - len(self.signs), np.int8), self.signs])
+        return np.where(signs == 0, own, signs).astype(np.int8)
 
     def carry(self, fit: Floats, before: TermSet) -> Floats:
         """Return a fit of some of these terms, whose trees are the first of these, as one of all.
@@ -117,7 +131,8 @@ class TermSet:
         first = 1 + len(leaf_terms)
         said = fit[..., first:] != 0.0
         direct = np.flatnonzero(said if fit.ndim == 1 else said.any(axis=0))
-        terms = TermSet(self.vocabulary, trees, self.direct[direct], leaves)
+        signs = None if self.signs is None else self.signs[direct]
+        terms = TermSet(self.vocabulary, trees, self.direct[direct], leaves, signs=signs)
         return terms, fit[..., np.concatenate([[0], 1 + kept, first + direct])]
 
 
@@ -223,7 +238,7 @@ def make_design(
     table: Table, structure: Structure, terms: TermSet, limits: Permissions = FREE
 ) -> Design:
     """Return the Stage 3 problem of some terms on the structure's table, whose cells it holds."""
-    codes = np.ascontiguousarray(structure.leaf_codes[: len(terms.trees)])
+    codes = np.ascontiguousarray(structure.leaf_codes[list(terms.tree_numbers)])
     return _design(table, terms, codes, terms.vocabulary.z[terms.direct].T, limits)
 
 

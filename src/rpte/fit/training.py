@@ -131,7 +131,7 @@ class Training:
         """Return Stage 3 of several classes on all rows, in memory, and the fit to start from."""
         table, z = found.table, terms.vocabulary.z
         if found.searched_rows is None and z.shape[1] == table.n_rows:
-            codes = found.structure.leaf_codes[: len(terms.trees)]
+            codes = found.structure.leaf_codes[list(terms.tree_numbers)]
             values = np.vstack([leaf_values(terms, codes, table.n_rows), z[terms.direct]])
             held = HeldRows(values, table.y, table.weight)
             return terms, start, self._of_classes(terms, held)

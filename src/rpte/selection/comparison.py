@@ -12,7 +12,8 @@ import numpy as np
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.fit.calibration import Distances
 from rpte.rows import scale
-from rpte.utils.arrays import Floats, Index
+from rpte.estimation.terms import TermSet
+from rpte.utils.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,9 @@ class Comparison:
 
     evaluations: tuple[Evaluation, ...] = ()  # the first is the base rate
     price: Price = Price()
-    # Approximate intercept and coefficients (q + 1,), and columns that are direct terms (d,).
+    # Approximate intercept and coefficients (q + 1,), and the terms of each candidate.
     fits: Mapping[CandidatePenalty, Floats] = field(default_factory=dict)
-    direct: Mapping[Candidate, Index] = field(default_factory=dict)
-    leaves: Mapping[Candidate, Index] = field(default_factory=dict)  # where some are terms
+    terms: Mapping[Candidate, TermSet] = field(default_factory=dict)
     short: tuple[Evaluation, ...] = ()  # of very short models made by forward selection
     # How far targets lie from means on held-out rows, of numbers, for what may be fitted.
     held_out: Mapping[CandidatePenalty, Distances] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -87,6 +88,9 @@ class FoldState:
     # Of given lengths: direct terms, and leaves by their numbers through all trees.
     subsets: dict[Candidate, Index] = field(default_factory=dict)
     leaf_subsets: dict[Candidate, Index] = field(default_factory=dict)
+    # Of ladders: their terms, and what their shapes are chosen from.
+    ladder_terms: dict[Candidate, TermSet] = field(default_factory=dict)
+    shapes: Any = None
 
     def __post_init__(self) -> None:
         self.train_terms = GrowableMatrix(self.train.n_rows, np.float32)
@@ -139,8 +143,8 @@ class FoldState:
     def design(self, terms: TermSet, penalty: Floats, sign: Int8s) -> ApproximateDesign:
         """Return the design matrix of some terms on the training rows."""
         places = [
-            first + np.arange(tree.n_leaves)
-            for first, tree in zip(self.trees, terms.trees, strict=False)
+            self.trees[number] + np.arange(tree.n_leaves)
+            for number, tree in zip(terms.tree_numbers, terms.trees, strict=True)
         ]
         leaves = np.concatenate([np.zeros(0, np.intp), *places])[terms.leaf_terms]
         rows = np.concatenate([leaves, np.array(self.columns, np.intp)[terms.direct]])

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from rpte.estimation.terms import TermSet, choose_terms
+from rpte.estimation.terms import choose_terms
 from rpte.fit.algorithm import fit_model
 from rpte.fit.calibration import with_held_out
 from rpte.fit.learned import Learned
@@ -65,10 +65,8 @@ def _fit(
     """Fit the model of one evaluation, with the same terms."""
     penalty, structure = evaluation.penalty, found.structure
     candidate, start = penalty.candidate, compared.fits.get(penalty)
-    if candidate in compared.direct:
-        trees = structure.trees[: candidate.n_trees]
-        chosen = compared.direct[candidate], compared.leaves.get(candidate)
-        terms = TermSet(structure.vocabulary, trees, *chosen)
+    if candidate in compared.terms:
+        terms = replace(compared.terms[candidate], vocabulary=structure.vocabulary)
     else:
         terms = choose_terms(found.table, structure, candidate, training.settings.admission())
     model = fit_model(training, found, terms, penalty, compared.to_dict(), start)

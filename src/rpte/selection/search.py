@@ -27,6 +27,7 @@ from rpte.rows import scale
 from rpte.rows.threads import thread_map
 from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.fold_state import CandidatePath, FoldPath, FoldState, extend_all, take_few
+from rpte.structure.groups import Interactions
 from rpte.utils.arrays import Floats, Index
 from rpte.utils.progress import Watch
 from rpte.vocabulary.vocabulary import PAIR
@@ -52,17 +53,17 @@ class Search:
     independent: int  # held-out blocks that share no row
     price: Price
     watch: Watch
-    # `evaluations`, `short`, `fits`, `direct` and `leaves` are as in `Comparison`.
+    # `evaluations`, `short`, `fits` and `terms` are as in `Comparison`.
     evaluations: Evaluations = field(default_factory=list)
     short: Evaluations = field(default_factory=list)
     # What was evaluated on all folds: losses by held-out block (b,), and paths by L1 ratio.
     losses: dict[CandidatePenalty, Floats] = field(default_factory=dict)
     paths: dict[tuple[Candidate, float], CandidatePath] = field(default_factory=dict)
     fits: dict[CandidatePenalty, Floats] = field(default_factory=dict)
-    direct: dict[Candidate, Index] = field(default_factory=dict)
-    leaves: dict[Candidate, Index] = field(default_factory=dict)
+    terms: dict[Candidate, TermSet] = field(default_factory=dict)
     first_rows: int | None = None  # on which paths are followed; None: all
     screened: Evaluations = field(default_factory=list)  # those of the first rows alone
+    interactions: Interactions = field(default_factory=Interactions)
     base: CandidatePenalty | None = None  # Stage 2 starts from its fits, or from the base rate
     # Of each round of lengths: where it started from, and how many pairs there were.
     starts: list[CandidatePenalty] = field(default_factory=list)
@@ -415,8 +416,7 @@ class Search:
             found = found.release().first_rows(scale.SAMPLE_ROWS_KEPT)
             found = replace(found, searched_rows=self.learner.table.n_rows)
         evaluations, short = tuple(self.evaluations), tuple(self.short)
-        fitted = self.fits, self.direct, self.leaves
-        return found, Comparison(evaluations, self.price, *fitted, short)
+        return found, Comparison(evaluations, self.price, self.fits, self.terms, short)
 
     def mean(self, losses: Floats) -> tuple[float, float]:
         """Return the weighted mean of the first or of all blocks, and its standard error.
@@ -474,8 +474,7 @@ class Search:
         """Return the path of a candidate on a fold, warm-started from a smaller one, if any."""
         settings, terms = self.settings, self._terms(fold, candidate)
         if fold is self.reference_fold:
-            self.direct[candidate] = terms.direct
-            self.leaves |= {} if terms.leaves is None else {candidate: terms.leaves}
+            self.terms[candidate] = terms
         design, order = self.path_design(fold, terms), leaf_order(terms.trees, settings)
         if any(order):
             exact = make_design(fold.train, fold.structure, terms, settings.limits)
@@ -486,6 +485,10 @@ class Search:
 
     def _terms(self, fold: FoldState, candidate: Candidate) -> TermSet:
         """Return the terms of a candidate on a fold."""
+        if candidate.form is not None:
+            if candidate not in fold.ladder_terms:
+                self.choosers[candidate](fold)
+            return fold.ladder_terms[candidate]
         terms = choose_terms(fold.train, fold.structure, candidate, self.settings.admission())
         if candidate.max_conditions is None:
             return terms

@@ -25,6 +25,7 @@ from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.finalists import validate_finalists, validate_outside
 from rpte.selection.fold_state import mine_all_rows, mine_folds
 from rpte.selection.held_out import held_out_distances
+from rpte.selection.ladder import compare_ladders, makes_ladders
 from rpte.selection.lengths import compare_lengths, compare_trees
 from rpte.selection.search import Search
 from rpte.table.table import Table
@@ -98,6 +99,9 @@ def _compare_all(search: Search) -> None:
     # Conditions that are added later shall not make those of the base cheaper.
     linear = replace(search.price, log_from=np.inf)
     base = Comparison(tuple(search.complete), linear).ranked(None)[0].penalty
+    if makes_ladders(search):
+        compare_ladders(search, base)
+        return
     watch.begin("finding products and splits", 0.6, len(search.screening_folds))
     search.start_stage2(base)
     if watch.is_over():
@@ -147,7 +151,7 @@ def _base_rate(table: Table, settings: Settings, price: Price) -> tuple[Discover
     search = Search(learner, [], state, 1.0, 0, price, watch)
     evaluation = Evaluation(search.without_terms(), 0, 0.0, 0.0)
     found = learner.grow(table, state.mined, None).with_trees(settings.max_trees, settings)
-    return found, Comparison((evaluation,), price, direct=search.direct)
+    return found, Comparison((evaluation,), price, terms=search.terms)
 
 
 def _l1_ratios(search: Search) -> Sequence[float]:

@@ -1,0 +1,181 @@
+"""Shorter and shorter models: drop what loses least for each of its conditions, again and again.
+
+Around a good fit the deviance is quadratic in the coefficients, so that dropping a column from a
+model with the coefficients theta and the inverse Gram matrix A loses theta_j^2 / A_jj (half of it in
+nats), and the others follow in closed form. The splits of a tree are columns too: what is on one
+side of a split against what is on the other. A split may be dropped when none is left below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rpte.structure.tree import Branch, Tree, leaf_numbers, path_conditions
+from rpte.table.schema import Schema
+from rpte.utils.arrays import Floats, Index, Ints
+
+SHRINK = 1e-3  # ridge on each column, of its own curvature
+FLOOR = 1e-9  # of all curvature
+DIGITS = 9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeSplits:
+    """The splits of a tree, parents before children."""
+
+    tree: Tree
+    leaves: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]  # on either side of each split
+    schema: Schema
+
+    @classmethod
+    def of(cls, tree: Tree, schema: Schema) -> TreeSplits:
+        """Return the splits of a tree."""
+        found: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
+        waiting: list[Branch | int] = [tree.root]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Branch):
+                found.append((tuple(leaf_numbers(node.yes)), tuple(leaf_numbers(node.no))))
+                waiting += [node.no, node.yes]
+        return cls(tree, tuple(found), schema)
+
+    def contrasts(self, mass: Floats) -> Floats:
+        """Return for each split the values of the leaves, which sum to 0 by mass, (splits, leaves)."""
+        found = np.zeros((len(self.leaves), len(mass)))
+        for line, (yes, no) in zip(found, self.leaves, strict=True):
+            first, second = mass[list(yes)].sum(), mass[list(no)].sum()
+            both = max(first + second, 1e-300)
+            line[list(yes)], line[list(no)] = second / both, -first / both
+        return found
+
+    def children(self) -> list[list[int]]:
+        """Return the splits below each split."""
+        every = [set(yes) | set(no) for yes, no in self.leaves]
+        return [[j for j, other in enumerate(every) if other < own] for own in every]
+
+    def pruned(self, kept: Sequence[int]) -> Tree | None:
+        """Return the tree with some of its splits; None if it has none."""
+        ends = {tuple(sorted(yes + no)) for yes, no in (self.leaves[k] for k in kept)}
+        return self.tree.merge_leaves(lambda leaves: tuple(leaves) not in ends)[0]
+
+    def conditions(self, kept: Sequence[int]) -> int:
+        """Return what is read of the tree: the way to each leaf but the longest, whose effect is 0."""
+        tree = self.pruned(kept)
+        if tree is None:
+            return 0
+        read = [path_conditions(path, self.schema) for path in tree.paths()]
+        return sum(read) - max(read)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ladder:
+    """Nested models from long to short: conditions, direct terms, and the splits of each tree."""
+
+    conditions: list[int]
+    direct: list[tuple[int, ...]]
+    kept: list[tuple[tuple[int, ...], ...]]
+    splits: Sequence[TreeSplits]
+
+    def within(self, most: int | None) -> tuple[Index, list[Tree | None]]:
+        """Return the longest model of at most so many conditions: direct terms, and trees."""
+        at = next(i for i, n in enumerate(self.conditions) if most is None or n <= most)
+        trees = [s.pruned(kept) for s, kept in zip(self.splits, self.kept[at], strict=True)]
+        return np.array(self.direct[at], np.intp), trees
+
+
+def drop_in_turn(gram: Floats, slope: Floats, splits: Sequence[TreeSplits], read: Ints, ridge: float) -> Ladder:
+    """Return the ladder of models of some leaves and direct terms.
+
+    `gram` (q, q) and `slope` (q,) are second moments under the curvature, leaves first, all
+    centred; `read` are the conditions of each direct term, `ridge` the penalty on all columns.
+    """
+    gram, slope, owner = _with_contrasts(gram, slope, splits, len(read))
+    units = _Units(splits, owner, read)
+    left = np.flatnonzero(np.diag(gram) > FLOOR * max(np.diag(gram).max(initial=0.0), 1e-300))
+    gram = gram + np.diag(SHRINK * np.diag(gram) + ridge)
+    inverse = np.linalg.inv(gram[np.ix_(left, left)])
+    fit = inverse @ slope[left]
+    found = Ladder([], [], [], splits)
+    while True:
+        units.record(found, left)
+        if not len(left):
+            return found
+        own = np.diag(inverse)
+        prices = units.prices(left)
+        loss = np.where(prices > 0, fit * fit / own / np.maximum(prices, 1), np.inf)
+        at = int(np.round(loss, DIGITS).argmin())
+        pivot = inverse[at] / own[at]
+        fit = np.delete(fit - fit[at] * pivot, at)
+        inverse = inverse - np.outer(inverse[:, at], pivot)
+        inverse = np.delete(np.delete(inverse, at, 0), at, 1)
+        left = np.delete(left, at)
+
+
+def _with_contrasts(
+    gram: Floats, slope: Floats, splits: Sequence[TreeSplits], n_direct: int
+) -> tuple[Floats, Floats, list[tuple[int, int]]]:
+    """Return the moments with splits in place of leaves, and the tree and number of each split."""
+    n_leaves = len(slope) - n_direct
+    blocks, owner, start = [], [], 0
+    for t, tree in enumerate(splits):
+        size = tree.tree.n_leaves
+        mass = np.diag(gram)[start : start + size]
+        block = np.zeros((len(tree.leaves), n_leaves))
+        block[:, start : start + size] = tree.contrasts(mass)
+        blocks.append(block)
+        owner += [(t, k) for k in range(len(tree.leaves))]
+        start += size
+    change = np.zeros((len(owner) + n_direct, len(slope)))
+    if owner:
+        change[: len(owner), :n_leaves] = np.vstack(blocks)
+    change[len(owner) :, n_leaves:] = np.eye(n_direct)
+    return change @ gram @ change.T, change @ slope, owner
+
+
+class _Units:
+    """What dropping a column saves, and whether it may be dropped."""
+
+    def __init__(self, splits: Sequence[TreeSplits], owner: list[tuple[int, int]], read: Ints) -> None:
+        self.splits, self.owner, self.read = splits, owner, read
+        self.below = [s.children() for s in splits]
+        self.costs: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def _kept(self, left: Index) -> list[tuple[int, ...]]:
+        kept: list[list[int]] = [[] for _ in self.splits]
+        for j in left[left < len(self.owner)].tolist():
+            tree, number = self.owner[j]
+            kept[tree].append(number)
+        return [tuple(each) for each in kept]
+
+    def _cost(self, tree: int, kept: tuple[int, ...]) -> int:
+        if (tree, kept) not in self.costs:
+            self.costs[tree, kept] = self.splits[tree].conditions(kept)
+        return self.costs[tree, kept]
+
+    def prices(self, left: Index) -> Floats:
+        """Return the conditions that dropping each column saves; 0 where it may not be dropped."""
+        kept = self._kept(left)
+        found = np.empty(len(left))
+        for at, j in enumerate(left.tolist()):
+            if j >= len(self.owner):
+                found[at] = float(self.read[j - len(self.owner)])
+                continue
+            tree, number = self.owner[j]
+            if set(self.below[tree][number]) & set(kept[tree]):
+                found[at] = 0.0
+                continue
+            without = tuple(k for k in kept[tree] if k != number)
+            found[at] = max(self._cost(tree, kept[tree]) - self._cost(tree, without), 1)
+        return found
+
+    def record(self, ladder: Ladder, left: Index) -> None:
+        """Add a model to the ladder."""
+        kept = self._kept(left)
+        direct = [j - len(self.owner) for j in left.tolist() if j >= len(self.owner)]
+        total = sum(int(self.read[j]) for j in direct)
+        ladder.conditions.append(total + sum(self._cost(t, k) for t, k in enumerate(kept)))
+        ladder.direct.append(tuple(direct))
+        ladder.kept.append(tuple(kept))
