@@ -13,10 +13,9 @@ folds
 3. leaves get values v = shrink G / (H + ridge), and the held-out fold says what they are worth:
    sum over leaves of G_out v - H_out v^2 / 2, in nats. This may be negative.
 
-Under the additive score the cells' gradients have the mean 0, and no two cells share a row, so
-their sums are independent and nearly normal with the variances V = sum g^2 / w (w the weight of a
-row, the number of cases that it stands for). Draws of them give the gains of chance at a cost that
-does not depend on the number of rows.
+Under the additive score the cells' gradients have the mean 0 and, in units of the dispersion, the
+curvature H as their variance; no two cells share a row. So they are independent and nearly normal,
+and draws of them are a parametric bootstrap at a cost that does not depend on the number of rows.
 """
 
 import numpy as np
@@ -205,7 +204,7 @@ def pair_gains(
     codes: Bytes,
     n_codes: Ints,
     folds: tuple[Ints, int],
-    values: tuple[Floats, Floats, Floats],
+    values: tuple[Floats, Floats],
     rule: Floats,
     pairs: Index,
     draws: int,
@@ -215,10 +214,9 @@ def pair_gains(
     """Fill `out` (m, 1 + draws) with the gain of each pair, and with those of chance.
 
     `codes` are (variables, n), `n_codes` how many of each; `folds` the fold of each row, (n,), and
-    their number; `values` gradients, curvatures and squared gradients by weight, (scores, n) each;
-    `pairs` (m, 2), the first of which has a `place` among all: what is drawn depends on that alone.
+    their number; `values` gradients and curvatures, (scores, n) each; `pairs` (m, 2), the first of which has a `place` among all: what is drawn depends on that alone.
     """
-    (fold, n_folds), (gradient, curvature, square) = folds, values
+    (fold, n_folds), (gradient, curvature) = folds, values
     scores = gradient.shape[0]
     for m in range(pairs.shape[0]):
         first, second = n_codes[pairs[m, 0]], n_codes[pairs[m, 1]]
@@ -229,11 +227,9 @@ def pair_gains(
         out[m, 0] = _gain(g, h, rule)
         if draws == 0:
             continue
-        v = np.zeros((scores, n_folds, first, second))
-        _add_cells(codes, pairs[m], fold, square, v)
-        flat = v.reshape(v.size)
-        drawn = np.empty(v.size)
+        variance = h.reshape(h.size)
+        drawn = np.empty(h.size)
         state = _mixed(np.uint64(place + m + 1) * STEP)
         for d in range(draws):
-            state = _draw(flat, state, drawn)
-            out[m, 1 + d] = _gain(drawn.reshape(v.shape), h, rule)
+            state = _draw(variance, state, drawn)
+            out[m, 1 + d] = _gain(drawn.reshape(h.shape), h, rule)

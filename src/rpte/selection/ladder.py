@@ -40,6 +40,7 @@ from rpte.estimation.one_shape import (
     merged_levels,
     shapes_by_size,
 )
+from rpte.estimation.ownership import Components
 from rpte.estimation.terms import TermSet
 from rpte.fit.structure_learner import WarmStart
 from rpte.kernels.blas import one_blas_thread
@@ -60,10 +61,12 @@ from rpte.vocabulary.vocabulary import ORIGINAL, PAIR
 
 LEAVES, DEPTH = 8, 4  # of the tree of a group, at most
 REPLACES, BESIDE = "replaces", "beside"
+NO_PRODUCTS, OF_PAIRS, MANY = "", "of pairs", "many"  # no variable in two products, or in some
 # By how much a shape must be better than a simpler one: standard errors over folds, and nats.
 MARGIN_ERRORS, MARGIN_NATS = 1.0, 2.0
 TERM_NATS = 0.5  # that each term must gain beside its price
 MOST_PRODUCTS = 12
+PRODUCT_ERRORS = 1.0  # standard errors by which a model with products must be better
 PATIENCE = 4  # lengths that cost more than the best before, after which no longer one is tried
 
 
@@ -72,7 +75,7 @@ class Form:
     """What a ladder is made of: groups with a tree and how it stands to shapes, and products."""
 
     trees: tuple[tuple[int, str], ...] = ()
-    products: bool = False
+    products: str = NO_PRODUCTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ class LadderPlan:
             self.forms.append(form)
         number, count = self.forms.index(form), len(form.trees)
         apart = any(mode == REPLACES for _, mode in form.trees)
-        pairs = MOST_PRODUCTS if form.products else 0
+        pairs = {NO_PRODUCTS: 0, OF_PAIRS: MOST_PRODUCTS}.get(form.products, scale.MOST_PRODUCTS)
         return [Candidate("all", count, pairs, m, apart, number) for m in self.sizes]
 
 
@@ -145,8 +148,24 @@ def compare_ladders(search: Search, base: CandidatePenalty) -> None:
         at = int(np.argmin(costs))
         if costs[at] < least:
             best, least = rivals[at], costs[at]
-    if search.settings.makes_products:
-        _compare_form(search, plan, replace(best, products=True))
+    if search.settings.makes_products and interactions.may_matter:
+        for form in (replace(best, products=OF_PAIRS), Form((), MANY)):
+            known = len(search.evaluations)
+            _compare_form(search, plan, form)
+            if not _is_clearly_better(search, known):
+                del search.evaluations[known:]
+
+
+def _is_clearly_better(search: Search, known: int) -> bool:
+    """Tell whether the best of the newer evaluations is better than the others beyond chance."""
+    before, after = search.evaluations[:known], search.evaluations[known:]
+    after = [e for e in after if e.penalty in search.losses]
+    if not after:
+        return False
+    rival, best = search.best([e for e in before if e.penalty in search.losses]), search.best(after)
+    error = search.mean(search.losses[best.penalty] - search.losses[rival.penalty])[1]
+    costs = search.costs([best, rival])
+    return bool(costs[0] < costs[1] - PRODUCT_ERRORS * error)
 
 
 def _compare_form(search: Search, plan: LadderPlan, form: Form) -> float:
@@ -164,11 +183,12 @@ def _compare_form(search: Search, plan: LadderPlan, form: Form) -> float:
     few = table.loss.effective_cases(table.y, table.cases_of()) < scale.LENGTHS_FROM_CASES
     known, least = len(search.evaluations), [np.inf]
     ratios = scale.L1_RATIOS[:1] if search.is_coarse else scale.L1_RATIOS
+    of_lengths = scale.L1_RATIOS[:1] if search.lengths_alone else scale.L1_RATIOS[1:]
     for at, candidate in enumerate(candidates):
         if at > 1 and _same_terms(search, candidates[at - 1], candidate):
             continue
         before = len(search.evaluations)
-        for l1_ratio in ratios:
+        for l1_ratio in of_lengths if at else ratios:
             search.compare(candidate, l1_ratio)
         if at:
             least.append(search.least_cost(search.evaluations[before:]))
@@ -428,7 +448,7 @@ def choose_terms_of(search: Search, fold: FoldState, plan: LadderPlan, form: For
     numbers = [number for g, mode in form.trees if (number := _tree(search, fold, plan, g, mode)) is not None]
     direct = offered(fold, plan, replaced)
     if form.products:
-        direct = np.union1d(direct, _products(search, fold, plan))
+        direct = np.union1d(direct, _products(search, fold, plan, form.products))
     trees = [fold.structure.trees[number] for number in numbers]
     terms = TermSet(fold.structure.vocabulary, tuple(trees), direct, None, tuple(numbers))
     with one_blas_thread():
@@ -540,22 +560,30 @@ def _number(fold: FoldState, tree: Tree) -> int:
     return len(trees)
 
 
-def _products(search: Search, fold: FoldState, plan: LadderPlan) -> Index:
-    """Return products of pairs of variables, no variable in two of them or in a group."""
+def _products(search: Search, fold: FoldState, plan: LadderPlan, which: str) -> Index:
+    """Return products of variables of no group: of disjoint pairs, or what components may hold."""
     vocabulary, settings = fold.structure.vocabulary, search.settings
-    if not _n_pairs(fold):
+    if not (vocabulary.block == PAIR).any():
         terms, fit = search.fit_at(plan.base, fold)
-        start = WarmStart.of(fold.shapes.score, vocabulary, terms.direct, fit[1:])  # type: ignore[union-attr]
-        found = find_products(fold.train, vocabulary, start.use, start.score, scale.MOST_PRODUCTS, settings.limits)
+        start = WarmStart.of(fold.shapes.score, vocabulary, terms.direct, fit[1:])
+        use, score, most = start.use, start.score, scale.MOST_PRODUCTS
+        found = find_products(fold.train, vocabulary, use, score, most, settings.limits)
         assert fold.found is not None
-        more = vocabulary.with_pairs(fold.train, found)
-        fold.learn(replace(fold.found, structure=replace(fold.structure, vocabulary=more)))
-        vocabulary = more
-    taken = set(plan.interactions.sources)
+        vocabulary = vocabulary.with_pairs(fold.train, found)
+        fold.learn(replace(fold.found, structure=replace(fold.structure, vocabulary=vocabulary)))
+    joined = Components()
+    grouped = plan.interactions.sources if which == OF_PAIRS else frozenset[str]()
+    rule = settings.admission().rule
+    if which == OF_PAIRS:
+        rule = replace(rule, largest=2)
     chosen: list[int] = []
+    seen: set[frozenset[str]] = set()
     for j in np.flatnonzero(vocabulary.block == PAIR).tolist():
-        sources = set(vocabulary.columns[j].sources)
-        if not sources & taken and len(chosen) < MOST_PRODUCTS:
-            taken |= sources
-            chosen.append(j)
-    return np.array(chosen, np.intp)
+        sources = frozenset(vocabulary.columns[j].sources)
+        again = which == OF_PAIRS and sources in seen
+        if again or sources & grouped or not joined.allows(sources, rule):
+            continue
+        joined.join(sorted(sources))
+        seen.add(sources)
+        chosen.append(j)
+    return np.array(chosen[: MOST_PRODUCTS if which == OF_PAIRS else None], np.intp)

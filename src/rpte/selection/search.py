@@ -243,19 +243,23 @@ class Search:
         patience = scale.PATIENCE_OF_MANY_ROWS if hasty else scale.PATIENCE
         blocks = sum(len(p.fold.blocks) - 1 for p in paths if p.fold.valid is not None)
         shift, read = self._shift(blocks), reference.terms.conditions(self.learner.table.schema)
+        at_once = len(grid) if candidate.form is not None and candidate.max_conditions else 1
         for at, l1 in enumerate(grid.tolist()):
             if self.watch.is_over():
                 break
-            columns.append(np.vstack(extend_all(paths, grid[at : at + 1])))
-            deviance, error = self.mean(columns[-1][:, 0])
+            if at % at_once == 0:  # short paths are followed to their end
+                some = np.vstack(extend_all(paths, grid[at : at + at_once]))
+                columns += list(some.T[..., None])
+            deviance, error = self.mean(columns[at][:, 0])
             penalty = CandidatePenalty(candidate, l1_ratio, l1 * self.shrink)
-            self.fits[penalty] = reference.fits[-1]
-            miu = int(active_terms(reference.fits[-1]) @ read)
+            fit = reference.fits[at]
+            self.fits[penalty] = fit
+            miu = int(active_terms(fit) @ read)
             found.append(Evaluation(penalty, miu, deviance + shift, error))
             self._report((at + 1) / len(grid), found)
-            if at - int(self.costs(found).argmin()) >= patience:
+            if at_once == 1 and at - int(self.costs(found).argmin()) >= patience:
                 break
-        return found, np.hstack(columns) if columns else np.zeros((0, 0))
+        return found, np.hstack(columns[: len(found)]) if found else np.zeros((0, 0))
 
     def _shift(self, blocks: int) -> float:
         """Return the loss of the best penalty on all held-out blocks minus that on the first."""

@@ -32,6 +32,7 @@ MOST_GROUPS = 3
 ROUNDS = 6  # of scans
 DRAWS = 30  # of chance
 LEAST_GAIN = 1.0  # nats, whatever chance gains
+MAY_MATTER = 0.6  # of the largest gain of chance, from which products are compared
 SHRINK = 0.7  # of leaf values: those of few rows are too large
 TREE_SHRINK = 0.8  # of the tree that goes into the score
 CELLS = 9  # codes of a variable
@@ -61,6 +62,13 @@ class Interactions:
 
     groups: tuple[tuple[str, ...], ...] = ()
     evidence: tuple[Pairing, ...] = ()
+    strongest: float = 0.0  # gain of any pair
+    threshold: float = 0.0
+
+    @property
+    def may_matter(self) -> bool:
+        """Whether some pair gains as much as chance may, so that products are worth a look."""
+        return self.strongest > MAY_MATTER * self.threshold
 
     @property
     def sources(self) -> frozenset[str]:
@@ -98,6 +106,7 @@ def find_groups(
     gains = finder.gains(score, at)
     if gains[:, 0].max() <= LEAST_GAIN:
         return Interactions()
+    strongest = float(gains[:, 0].max())
     threshold = max(LEAST_GAIN, float(finder.gains(score, at, DRAWS)[:, 1:].max()))
     groups: list[frozenset[str]] = []
     evidence: list[Pairing] = []
@@ -111,7 +120,7 @@ def find_groups(
         chosen = np.array(sorted(places[name] for name in group), np.int64)
         score = score + finder.tree_scores(score, chosen)
         gains = finder.gains(score, at)
-    return Interactions(_in_order(groups, evidence), tuple(evidence))
+    return Interactions(_in_order(groups, evidence), tuple(evidence), strongest, threshold)
 
 
 def _candidates(held: Table, limits: Permissions, use: Floats) -> list[str]:
@@ -190,9 +199,8 @@ class _Finder:
 
     def gains(self, score: Floats, pairs: Index, draws: int = 0) -> Floats:
         """Return the gain of each pair in nats, then as many of chance, (m, 1 + draws)."""
-        at, weight = self.at(score), self.held.weight
-        gradient = np.atleast_2d(at.gradient) / np.sqrt(self.dispersion)
-        values = gradient, np.atleast_2d(at.hessian), gradient**2 / np.maximum(weight, 1e-300)
+        at = self.at(score)
+        values = np.atleast_2d(at.gradient) / np.sqrt(self.dispersion), np.atleast_2d(at.hessian)
         found = np.empty((len(pairs), 1 + draws))
         given = self.columns.codes, self.columns.n_bins, (self.folds, self.n_folds), values
 
