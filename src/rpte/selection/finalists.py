@@ -23,6 +23,7 @@ from rpte.rows.threads import thread_map
 from rpte.rows.training_rows import TrainingRows
 from rpte.selection.comparison import Comparison, Evaluation
 from rpte.selection.fold_state import mine_fold
+from rpte.selection.ladder import follow_plan
 from rpte.selection.lengths import choose_lengths, offer_leaves
 from rpte.selection.search import BlockLosses, Search
 from rpte.structure.tree import Tree
@@ -199,7 +200,9 @@ class _Steps:
         if (candidate, l1_ratio) in self.again.paths:
             return
         start = None
-        if candidate.max_conditions is not None and candidate.n_pairs is not None:
+        if candidate.form is not None:
+            self._choose_shapes()
+        elif candidate.max_conditions is not None and candidate.n_pairs is not None:
             number = self.search.rounds.index(candidate.n_pairs)
             self._reach(number)
             start = self.search.starts[number]
@@ -212,6 +215,13 @@ class _Steps:
             self.again.grow(candidate.n_trees)
             start = self.search.base
         self.again.follow(self.search, candidate, l1_ratio, start)
+
+    def _choose_shapes(self) -> None:
+        """Choose shapes, trees and lengths by the plan of the search."""
+        plan = self.search.plan
+        if plan is not None and self.again.plan is None:
+            self.fit(plan.base.candidate, plan.base.l1_ratio)
+            follow_plan(self.search, self.again, plan)
 
     def _start_stage2(self) -> None:
         base = self.search.base

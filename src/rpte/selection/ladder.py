@@ -15,7 +15,7 @@ All lengths are fitted anew and compared on held-out rows, as any other candidat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -140,7 +140,7 @@ def compare_ladders(search: Search, base: CandidatePenalty) -> None:
         pass
     choose_shapes(search, base.candidate.shape_family)
     plan = LadderPlan(base, interactions, (None, *scale.LADDER))
-    search.interactions, search.evaluations = interactions, search.evaluations[:1]
+    search.plan, search.evaluations = plan, search.evaluations[:1]
     best, least = Form(), _compare_form(search, plan, Form())
     for group in range(len(interactions.groups)):
         rivals = [Form((*best.trees, (group, mode))) for mode in (REPLACES, BESIDE)]
@@ -171,10 +171,7 @@ def _is_clearly_better(search: Search, known: int) -> bool:
 def _compare_form(search: Search, plan: LadderPlan, form: Form) -> float:
     """Compare the models of a form by length, until longer ones are worse; return the least cost."""
     candidates = plan.candidates(form)
-
-    def choose(fold: FoldState) -> None:
-        choose_terms_of(search, fold, plan, form)
-
+    choose = _chooser(search, plan, form)
     search.choosers |= dict.fromkeys(candidates, choose)
     for _ in thread_map(choose, search.all_folds):
         pass
@@ -198,6 +195,21 @@ def _compare_form(search: Search, plan: LadderPlan, form: Form) -> float:
         if search.watch.is_over() or (not few and min(least) < min(least[-PATIENCE:])):
             break
     return search.least_cost(search.evaluations[known:])
+
+
+def _chooser(search: Search, plan: LadderPlan, form: Form) -> Callable[[FoldState], None]:
+    """Return what chooses the terms of a form on a fold."""
+    return lambda fold: choose_terms_of(search, fold, plan, form)
+
+
+def follow_plan(search: Search, again: Search, plan: LadderPlan) -> None:
+    """Prepare another search for the candidates of a plan, whose shapes are those of a search."""
+    again.plan = plan
+    for fold in again.all_folds:
+        prepare(again, fold, plan.base)
+        fold.shapes.choices = search.reference_fold.shapes.choices
+    for form in list(plan.forms):
+        again.choosers |= dict.fromkeys(plan.candidates(form), _chooser(again, plan, form))
 
 
 def _same_terms(search: Search, one: Candidate, other: Candidate) -> bool:

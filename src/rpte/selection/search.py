@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from rpte.rows import scale
 from rpte.rows.threads import thread_map
 from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.fold_state import CandidatePath, FoldPath, FoldState, extend_all, take_few
-from rpte.structure.groups import Interactions
 from rpte.utils.arrays import Floats, Index
 from rpte.utils.progress import Watch
 from rpte.vocabulary.vocabulary import PAIR
@@ -63,7 +62,7 @@ class Search:
     terms: dict[Candidate, TermSet] = field(default_factory=dict)
     first_rows: int | None = None  # on which paths are followed; None: all
     screened: Evaluations = field(default_factory=list)  # those of the first rows alone
-    interactions: Interactions = field(default_factory=Interactions)
+    plan: Any = None  # of ladders
     base: CandidatePenalty | None = None  # Stage 2 starts from its fits, or from the base rate
     # Of each round of lengths: where it started from, and how many pairs there were.
     starts: list[CandidatePenalty] = field(default_factory=list)
