@@ -86,7 +86,9 @@ class Ladder:
         return np.array(self.direct[at], np.intp), trees
 
 
-def drop_in_turn(gram: Floats, slope: Floats, splits: Sequence[TreeSplits], read: Ints, ridge: float) -> Ladder:
+def drop_in_turn(
+    gram: Floats, slope: Floats, splits: Sequence[TreeSplits], read: Ints, ridge: float
+) -> Ladder:
     """Return the ladder of models of some leaves and direct terms.
 
     `gram` (q, q) and `slope` (q,) are second moments under the curvature, leaves first, all
@@ -138,7 +140,9 @@ def _with_contrasts(
 class _Units:
     """What dropping a column saves, and whether it may be dropped."""
 
-    def __init__(self, splits: Sequence[TreeSplits], owner: list[tuple[int, int]], read: Ints) -> None:
+    def __init__(
+        self, splits: Sequence[TreeSplits], owner: list[tuple[int, int]], read: Ints
+    ) -> None:
         self.splits, self.owner, self.read = splits, owner, read
         self.below = [s.children() for s in splits]
         self.costs: dict[tuple[int, tuple[int, ...]], int] = {}

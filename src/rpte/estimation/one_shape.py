@@ -16,7 +16,7 @@ from itertools import combinations
 
 import numpy as np
 
-from rpte.columns.kinds import Column, Hinge, Interval, Level, Missing, Scale, Step, Value
+from rpte.columns.kinds import Column, Hinge, Interval, Level, Scale, Step, Value
 from rpte.utils.arrays import Floats, Index, Mask
 
 MOST_TERMS = 3  # of one variable
@@ -71,15 +71,32 @@ class Shape:
     gain: float
 
 
-def family_of(column: Column) -> int | None:
-    """Return the family of a column of one variable; None for a flag that any shape may have."""
+def families_of(columns: Sequence[Column]) -> list[int | None]:
+    """Return the families of the columns of one variable; None for one that is in no shape.
+
+    Where there are ramps, which are flat beyond their limits, the widest is the line and the others
+    are pieces, and nothing that goes on for ever is in a shape.
+    """
+    found = [_family(column) for column in columns]
+    spans = [c.numbers[1] - c.numbers[0] if _is_ramp(c) else -1.0 for c in columns]  # type: ignore[attr-defined]
+    if max(spans, default=-1.0) >= 0.0:
+        found = [
+            None if isinstance(c, (Value, Hinge)) else f
+            for c, f in zip(columns, found, strict=True)
+        ]
+        found[int(np.argmax(spans))] = LINE
+    return found
+
+
+def _family(column: Column) -> int | None:
     if isinstance(column, Scale):
-        return {"log": LOG, "distance": DISTANCE}.get(column.formula)
+        return {"log": LOG, "distance": DISTANCE, "clip": PIECES}.get(column.formula)
     families = ((Value, LINE), (Step, STEPS), (Hinge, PIECES), (Interval, VALUES), (Level, SETS))
-    for kind, family in families:
-        if isinstance(column, kind):
-            return family
-    return None
+    return next((family for kind, family in families if isinstance(column, kind)), None)
+
+
+def _is_ramp(column: Column) -> bool:
+    return isinstance(column, Scale) and column.formula == "clip"
 
 
 def direction_of(column: Column) -> int:
@@ -89,7 +106,7 @@ def direction_of(column: Column) -> int:
 
 def shapes_by_size(columns: Sequence[Column], moments: Moments, kind: Kind) -> list[Shape]:
     """Return the best shape of a kind of one column, of two, and of three, as far as they help."""
-    own = [j for j, column in enumerate(columns) if family_of(column) == kind.family]
+    own = [j for j, family in enumerate(families_of(columns)) if family == kind.family]
     if not own:
         return []
     signs = np.zeros(len(columns))
@@ -202,7 +219,10 @@ def _best_cuts(values: Floats, mass: Floats, parts: int) -> list[int]:
 
     def between(cuts: tuple[int, ...]) -> float:
         ends = [0, *cuts, len(values)]
-        sums = [(one[b] - one[a]) ** 2 / max(two[b] - two[a], 1e-300) for a, b in zip(ends, ends[1:], strict=False)]
+        sums = [
+            (one[b] - one[a]) ** 2 / max(two[b] - two[a], 1e-300)
+            for a, b in zip(ends, ends[1:], strict=False)
+        ]
         return round(float(sum(sums)), 9)
 
     if len(values) <= 14:
@@ -212,8 +232,3 @@ def _best_cuts(values: Floats, mass: Floats, parts: int) -> list[int]:
         more = [tuple(sorted((*cuts, c))) for c in range(1, len(values)) if c not in cuts]
         cuts = max(more, key=between)
     return list(cuts)
-
-
-def is_flag(column: Column) -> bool:
-    """Tell whether any shape of a number may have the column beside it: missing, special codes."""
-    return isinstance(column, Missing)

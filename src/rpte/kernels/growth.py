@@ -160,7 +160,9 @@ def best_splits(columns: Columns, chosen: Ints, node: Node, found: Floats) -> No
 
 
 @jitable
-def _child_gain(hists: Floats, sizes: Ints, is_category: Mask, rule: Floats, found: Floats) -> float:
+def _child_gain(
+    hists: Floats, sizes: Ints, is_category: Mask, rule: Floats, found: Floats
+) -> float:
     """Return the gain of the best split of a child, 0 if none is allowed; `hists` (k, bins, 3)."""
     best = 0.0
     for v in range(sizes.size):
@@ -188,7 +190,10 @@ def _split_twice(
     for code in range(sizes[u] + 1):
         for s in range(3):
             absent[s] += joint[u, missing, code, s]
-    left, right = np.zeros(joint.shape[:1] + joint.shape[2:]), np.empty(joint.shape[:1] + joint.shape[2:])
+    left, right = (
+        np.zeros(joint.shape[:1] + joint.shape[2:]),
+        np.empty(joint.shape[:1] + joint.shape[2:]),
+    )
     child = np.empty(N_FOUND)
     sums = np.zeros(3)
     found[:] = 0.0
@@ -205,7 +210,11 @@ def _split_twice(
         for side in range(2 if absent[2] > 0.0 else 1):
             to_left = side == 0 if absent[2] > 0.0 else sums[2] >= total[2] - sums[2]
             extra = 1.0 if absent[2] > 0.0 and to_left else 0.0
-            g, h, w = sums[0] + extra * absent[0], sums[1] + extra * absent[1], sums[2] + extra * absent[2]
+            g, h, w = (
+                sums[0] + extra * absent[0],
+                sums[1] + extra * absent[1],
+                sums[2] + extra * absent[2],
+            )
             own = better(
                 -np.inf, (g, h, w), (total[0], total[1], total[2]), (rule[RIDGE], rule[LEAST], 0.0)
             )
@@ -263,6 +272,7 @@ def two_level_splits(columns: Columns, chosen: Ints, node: Node, found: Floats) 
         else:
             order = np.flatnonzero(hist[: sizes[u], 2] > 0.0)
         _split_twice(joint, order, u, sizes, category, node, found[u])
+
 
 @kernel
 def joint_counts(

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from rpte.estimation.candidate import Candidate, CandidatePenalty
+from rpte.estimation.terms import TermSet
 from rpte.fit.calibration import Distances
 from rpte.rows import scale
-from rpte.estimation.terms import TermSet
 from rpte.utils.arrays import Floats
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rpte.columns.kinds import Column, Level, Missing
+from rpte.columns.kinds import Column, Hinge, Level, Missing, Scale
 from rpte.estimation.candidate import Candidate, CandidatePenalty, ShapeFamily
 from rpte.estimation.drop import Ladder, TreeSplits, drop_in_turn
 from rpte.estimation.one_shape import (
@@ -36,7 +36,6 @@ from rpte.estimation.one_shape import (
     Moments,
     Shape,
     direction_of,
-    family_of,
     merged_levels,
     shapes_by_size,
 )
@@ -57,6 +56,7 @@ from rpte.structure.tree import Tree
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index, Int8s, Int32s
 from rpte.vocabulary.products import find_products
+from rpte.vocabulary.ramps import MARGINS, inner_limits, ramp, ramps
 from rpte.vocabulary.vocabulary import ORIGINAL, PAIR
 
 LEAVES, DEPTH = 8, 4  # of the tree of a group, at most
@@ -66,6 +66,7 @@ NO_PRODUCTS, OF_PAIRS, MANY = "", "of pairs", "many"  # no variable in two produ
 MARGIN_ERRORS, MARGIN_NATS = 1.0, 2.0
 TERM_NATS = 0.5  # that each term must gain beside its price
 MOST_PRODUCTS = 12
+FEWEST_MERGED = 3  # levels of a category, of which some may be merged
 PRODUCT_ERRORS = 1.0  # standard errors by which a model with products must be better
 PATIENCE = 4  # lengths that cost more than the best before, after which no longer one is tried
 
@@ -87,14 +88,29 @@ class ShapeChoice:
 
 
 @dataclass(slots=True, eq=False)
+class Asked:
+    """What a base fit asks of some rows: its score, and the Newton step that it leaves undone."""
+
+    score: Floats  # (n,)
+    gradient: Floats  # minus the first derivative of half the deviance
+    curvature: Floats
+    own: dict[str, Floats]  # what each variable adds to the score
+
+    @classmethod
+    def of(cls, table: Table, score: Floats) -> Asked:
+        """Return what a score asks of the rows of a table."""
+        at = table.loss.residuals(score, table.y, table.weight)
+        return cls(score, at.gradient, at.hessian, {})
+
+
+@dataclass(slots=True, eq=False)
 class FoldShapes:
     """What the base fit asks of the variables of a fold, and shapes that answer it."""
 
-    score: Floats  # of the base fit on training rows, (n,)
-    own: dict[str, Floats]  # what each variable adds to it, (n,)
-    columns: dict[str, Index]  # places in the vocabulary of the columns of each variable
-    moments: dict[str, Moments]  # of training rows
-    held_out: dict[str, Moments]
+    asked: Asked  # of training rows
+    held: Asked | None  # of held-out rows
+    columns: dict[str, Index] = field(default_factory=dict)  # places in the vocabulary
+    held_out: dict[str, Moments] = field(default_factory=dict)
     shapes: dict[tuple[str, Kind], list[Shape]] = field(default_factory=dict)
     trees: dict[tuple[int, str], int] = field(default_factory=dict)  # numbers of whole trees
     choices: dict[str, ShapeChoice] = field(default_factory=dict)
@@ -106,6 +122,7 @@ class LadderPlan:
 
     base: CandidatePenalty
     interactions: Interactions
+    margin: float  # of the rows that lie beyond the limits of effects, at either end
     sizes: tuple[int | None, ...]  # conditions at most; None: as many as there are
     forms: list[Form] = field(default_factory=list)
 
@@ -136,10 +153,13 @@ def compare_ladders(search: Search, base: CandidatePenalty) -> None:
     watch.begin("finding interactions", 0.6, 1)
     search.bring_repeats_to(0)
     interactions = find_interactions(search, base)
-    for _ in thread_map(lambda fold: prepare(search, fold, base), search.all_folds):
+    for fold in search.all_folds:
+        prepare(search, fold, base)
+    margin = choose_margin(search)
+    for _ in thread_map(lambda fold: find_shapes(search, fold, margin), search.all_folds):
         pass
     choose_shapes(search, base.candidate.shape_family)
-    plan = LadderPlan(base, interactions, (None, *scale.LADDER))
+    plan = LadderPlan(base, interactions, margin, (None, *scale.LADDER))
     search.plan, search.evaluations = plan, search.evaluations[:1]
     best, least = Form(), _compare_form(search, plan, Form())
     for group in range(len(interactions.groups)):
@@ -207,6 +227,7 @@ def follow_plan(search: Search, again: Search, plan: LadderPlan) -> None:
     again.plan = plan
     for fold in again.all_folds:
         prepare(again, fold, plan.base)
+        find_shapes(again, fold, plan.margin)
         fold.shapes.choices = search.reference_fold.shapes.choices
     for form in list(plan.forms):
         again.choosers |= dict.fromkeys(plan.candidates(form), _chooser(again, plan, form))
@@ -222,57 +243,137 @@ def _same_terms(search: Search, one: Candidate, other: Candidate) -> bool:
 
 
 def prepare(search: Search, fold: FoldState, base: CandidatePenalty) -> None:
-    """Compute what the base asks of every variable of a fold, and the shapes that answer it."""
+    """Compute what the base asks of every variable of a fold."""
     if fold.found is None:
         fold.learn(search.learner.without_trees(fold.train, fold.mined))
     terms, fit = search.fit_at(base, fold)
-    with one_blas_thread():
-        _add_level_sets(search, fold, terms, fit)
-        fold.shapes = _fold_shapes(search, fold, terms, fit)
-
-
-def _fold_shapes(search: Search, fold: FoldState, terms: TermSet, fit: Floats) -> FoldShapes:
-    train, vocabulary = fold.train, fold.structure.vocabulary
-    score = search.design(fold, terms).scores(fit)
-    at = train.loss.residuals(score, train.y, train.weight)
-    columns = _columns_by_source(fold)
+    design = search.design(fold, terms)
+    asked = Asked.of(fold.train, design.scores(fit))
+    held = None
+    if fold.valid is not None:
+        held = Asked.of(fold.valid, fold.held_out_score(design.rows, fit))
     effects = _effects(terms, fit)
-    own = {name: _effect(fold.train_terms.memory, fold, effects.get(name, {}), train.n_rows) for name in columns}
-    names = list(columns)
+    for name, coefficients in effects.items():
+        asked.own[name] = _effect(fold.train_terms.memory, fold, coefficients, fold.train.n_rows)
+        if held is not None:
+            held.own[name] = _effect(fold.valid_terms.memory, fold, coefficients, fold.test_rows)
+    fold.shapes = FoldShapes(asked, held)
 
-    def of_train(name: str) -> Moments:
-        return _moments(fold, columns[name], own[name], at.gradient, at.hessian, None)
 
-    moments = dict(zip(names, thread_map(of_train, names), strict=True))
-    held_out: dict[str, Moments] = {}
-    valid = fold.valid
-    if valid is not None:
-        held_score = fold.held_out_score(search.design(fold, terms).rows, fit)
-        held_at = valid.loss.residuals(held_score, valid.y, valid.weight)
+def choose_margin(search: Search) -> float:
+    """Choose how far inside the data effects end, by what lines explain of held-out rows."""
+    gains = np.zeros(len(MARGINS))
+    for fold in search.all_folds:
+        numbers = [v.name for v in fold.train.schema.variables if v.kind == "number"]
+        names = [n for n in numbers if search.settings.limits.derivable(n)]
+        lines = {n: [inner_limits(fold.train, n, margin) for margin in MARGINS] for n in names}
+        _add_columns(
+            search, fold, [ramp(n, each) for n, some in lines.items() for each in some if each]
+        )
+        if fold.valid is None:
+            continue
+        places = {column: j for j, column in enumerate(fold.structure.vocabulary.columns)}
+        for name, some in lines.items():
+            which = [places.get(ramp(name, each), -1) if each else -1 for each in some]
+            known = [j for j in which if j >= 0]
+            if not known:
+                continue
+            moments, held = _both_moments(fold, name, np.array(known, np.intp))
+            for at, j in enumerate(which):
+                at_place = known.index(j if j >= 0 else known[0])
+                gains[at] += _gain_of_one(moments, held, at_place)
+    return MARGINS[int(np.argmax(np.round(gains, 6)))]
 
-        def of_valid(name: str) -> Moments:
-            effect = _effect(fold.valid_terms.memory, fold, effects.get(name, {}), valid.n_rows)
-            means = (at.hessian, own[name])
-            return _moments(fold, columns[name], effect, held_at.gradient, held_at.hessian, means)
 
-        held_out = dict(zip(names, thread_map(of_valid, names), strict=True))
-    found = FoldShapes(score, own, columns, moments, held_out)
-    for name in names:
-        some = [vocabulary.columns[j] for j in columns[name]]
+def _gain_of_one(moments: Moments, held: Moments | None, place: int) -> float:
+    """Return what a column of the training rows gains on held-out rows."""
+    own = moments.gram[place, place]
+    if held is None or own <= 0.0:
+        return 0.0
+    fit = np.array([moments.slope[place] / own])
+    return held.gain(np.array([place]), fit)
+
+
+def find_shapes(search: Search, fold: FoldState, margin: float) -> None:
+    """Find the shapes of every variable of a fold, of every kind."""
+    schema, columns = fold.train.schema, fold.structure.vocabulary.columns
+    knots: dict[str, list[float]] = {}
+    for column in columns:
+        if isinstance(column, Hinge):
+            knots.setdefault(column.source, []).append(column.knot)
+    more: list[Column] = []
+    wide: dict[str, Column] = {}
+    for variable in schema.variables:
+        if variable.kind == "number" and search.settings.limits.derivable(variable.name):
+            limits = inner_limits(fold.train, variable.name, margin)
+            if limits is not None:
+                wide[variable.name] = ramp(variable.name, limits)
+                more += [
+                    ramp(variable.name, limits),
+                    *ramps(variable.name, limits, knots.get(variable.name, ())),
+                ]
+    with one_blas_thread():
+        _add_columns(search, fold, [*more, *_level_sets(search, fold)])
+        _fill_shapes(fold, set(more))
+
+
+def _fill_shapes(fold: FoldState, wanted: set[Column]) -> None:
+    """Compute moments and shapes of all variables; of ramps, those that are `wanted`."""
+    shapes, vocabulary = fold.shapes, fold.structure.vocabulary
+    shapes.columns = _columns_by_source(fold, wanted)
+    names = list(shapes.columns)
+    both = thread_map(lambda name: _both_moments(fold, name, shapes.columns[name]), names)
+    for name, (moments, held) in zip(names, both, strict=True):
+        some = [vocabulary.columns[j] for j in shapes.columns[name]]
+        if held is not None:
+            shapes.held_out[name] = held
         for kind in KINDS:
-            found.shapes[name, kind] = shapes_by_size(some, moments[name], kind)
-    return found
+            shapes.shapes[name, kind] = shapes_by_size(some, moments, kind)
 
 
-def _columns_by_source(fold: FoldState) -> dict[str, Index]:
+def _both_moments(fold: FoldState, name: str, places: Index) -> tuple[Moments, Moments | None]:
+    """Return the moments of training rows and of held-out rows, centred in training."""
+    rows = np.array(fold.columns, np.intp)[places]
+    asked, held = fold.shapes.asked, fold.shapes.held
+    z = fold.train_terms.memory[rows][:, : fold.train.n_rows].astype(np.float64)
+    share = asked.curvature / asked.curvature.sum()
+    own = asked.own.get(name, np.zeros(fold.train.n_rows))
+    means, mean = z @ share, share @ own
+    train = _moments(z - means[:, None], own - mean, asked)
+    if held is None:
+        return train, None
+    z = fold.valid_terms.memory[rows][:, : fold.test_rows].astype(np.float64)
+    own = held.own.get(name, np.zeros(fold.test_rows))
+    return train, _moments(z - means[:, None], own - mean, held)
+
+
+def _moments(z: Floats, own: Floats, asked: Asked) -> Moments:
+    weighted = z * asked.curvature
+    return Moments(weighted @ z.T, weighted @ own + z @ asked.gradient)
+
+
+def _add_columns(search: Search, fold: FoldState, columns: Sequence[Column]) -> None:
+    """Add columns of one variable to the vocabulary of a fold, those that are new and allowed."""
+    vocabulary = fold.structure.vocabulary
+    known = set(vocabulary.columns)
+    limits = search.settings.limits
+    new = tuple(c for c in dict.fromkeys(columns) if c not in known and limits.admits(c))
+    if new:
+        assert fold.found is not None
+        structure = replace(fold.structure, vocabulary=vocabulary.with_columns(fold.train, new))
+        fold.learn(replace(fold.found, structure=structure))
+
+
+def _columns_by_source(fold: FoldState, wanted: set[Column]) -> dict[str, Index]:
     """Return the columns that shapes of each variable are made of, without flags."""
     found: dict[str, list[int]] = {}
-    schema = fold.train.schema
-    for j, column in enumerate(fold.structure.vocabulary.columns):
-        if len(set(column.sources)) > 1 or fold.structure.vocabulary.block[j] == PAIR:
+    schema, vocabulary = fold.train.schema, fold.structure.vocabulary
+    for j, column in enumerate(vocabulary.columns):
+        if len(set(column.sources)) > 1 or vocabulary.block[j] == PAIR:
             continue
         name = column.sources[0]
-        if not _is_flag(column, schema[name].kind) and family_of(column) is not None:
+        is_ramp = isinstance(column, Scale) and column.formula == "clip"
+        if not _is_flag(column, schema[name].kind) and (column in wanted or not is_ramp):
             found.setdefault(name, []).append(j)
     return {name: np.array(places, np.intp) for name, places in found.items()}
 
@@ -300,63 +401,31 @@ def _effect(memory: Floats, fold: FoldState, effects: dict[int, float], n: int) 
     return out
 
 
-def _moments(
-    fold: FoldState,
-    places: Index,
-    own: Floats,
-    gradient: Floats,
-    hessian: Floats,
-    train: tuple[Floats, Floats] | None,
-) -> Moments:
-    """Return the moments of columns with what their variable asks for, centred in training.
-
-    `train` holds curvatures and effects of the training rows where the rows are held-out ones.
-    """
-    rows = np.array(fold.columns, np.intp)[places]
-    memory = fold.train_terms.memory if train is None else fold.valid_terms.memory
-    z = memory[rows][:, : len(own)].astype(np.float64)
-    if train is None:
-        share, mean_of = hessian / hessian.sum(), z
-        asked = own - share @ own
-    else:
-        share = train[0] / train[0].sum()
-        mean_of = fold.train_terms.memory[rows][:, : len(share)]
-        asked = own - share @ train[1]
-    z -= (mean_of @ share)[:, None]
-    weighted = z * hessian
-    slope = weighted @ asked + z @ gradient
-    return Moments(weighted @ z.T, slope)
-
-
-def _add_level_sets(search: Search, fold: FoldState, terms: TermSet, fit: Floats) -> None:
-    """Add to the vocabulary of a fold sets of levels whose effects are alike."""
-    train, vocabulary = fold.train, fold.structure.vocabulary
+def _level_sets(search: Search, fold: FoldState) -> list[Column]:
+    """Return sets of levels whose effects on a fold are alike."""
+    train, vocabulary, curvature = (
+        fold.train,
+        fold.structure.vocabulary,
+        fold.shapes.asked.curvature,
+    )
     singles: dict[str, list[int]] = {}
     for j, column in enumerate(vocabulary.columns):
         known = isinstance(column, Level) and vocabulary.block[j] == ORIGINAL
         if known and train.schema[column.sources[0]].kind == "category":
             singles.setdefault(column.sources[0], []).append(j)
-    effects = _effects(terms, fit)
-    score = search.design(fold, terms).scores(fit)
-    at = train.loss.residuals(score, train.y, train.weight)
-    more: dict[Column, None] = {}
+    found: list[Column] = []
     for name, places in singles.items():
-        if len(places) < 3 or not search.settings.limits.derivable(name):
+        if len(places) < FEWEST_MERGED or not search.settings.limits.derivable(name):
             continue
-        own = _effect(fold.train_terms.memory, fold, effects.get(name, {}), train.n_rows)
-        which = np.array(places, np.intp)
-        moments = _moments(fold, which, own, at.gradient, at.hessian, None)
-        levels = [vocabulary.columns[j].levels[0] for j in places]  # type: ignore[attr-defined]
-        mass = np.array([at.hessian[train.inputs.codes(name) == train.schema[name].levels.index(level)].sum() for level in levels])
-        for chosen in merged_levels(levels, moments, np.arange(len(which)), mass):
-            if len(chosen) > 1:
-                more[Level(name, _in_schema_order(train, name, chosen))] = None
-    known = set(vocabulary.columns)
-    new = tuple(c for c in more if c not in known and search.settings.limits.admits(c))
-    if new:
-        assert fold.found is not None
-        structure = replace(fold.structure, vocabulary=vocabulary.with_columns(train, new))
-        fold.learn(replace(fold.found, structure=structure))
+        moments, _ = _both_moments(fold, name, np.array(places, np.intp))
+        known_levels = train.schema[name].levels
+        levels = [level for j in places for level in vocabulary.columns[j].levels]  # type: ignore[attr-defined]
+        codes = train.inputs.codes(name)
+        mass = np.bincount(np.maximum(codes, -1) + 1, curvature, len(known_levels) + 1)[1:]
+        own_mass = mass[[known_levels.index(level) for level in levels]]
+        for chosen in merged_levels(levels, moments, np.arange(len(places)), own_mass):
+            found.append(Level(name, _in_schema_order(train, name, chosen)))
+    return found
 
 
 def _in_schema_order(table: Table, name: str, levels: Sequence[str]) -> tuple[str, ...]:
@@ -437,7 +506,6 @@ def _held_out_gains(
 def offered(fold: FoldState, plan: LadderPlan, without: frozenset[str]) -> Index:
     """Return the columns of the chosen shapes, and flags, of variables that are not left out."""
     shapes, vocabulary, schema = fold.shapes, fold.structure.vocabulary, fold.train.schema
-    assert shapes is not None
     chosen: list[int] = []
     for name, choice in shapes.choices.items():
         found = shapes.shapes.get((name, choice.kind), [])[: choice.size]
@@ -453,11 +521,13 @@ def offered(fold: FoldState, plan: LadderPlan, without: frozenset[str]) -> Index
 
 def choose_terms_of(search: Search, fold: FoldState, plan: LadderPlan, form: Form) -> None:
     """Choose on a fold the terms of all lengths of a form."""
-    if fold.shapes is None:
-        prepare(search, fold, plan.base)
     groups = plan.interactions.groups
     replaced = frozenset(n for g, mode in form.trees if mode == REPLACES for n in groups[g])
-    numbers = [number for g, mode in form.trees if (number := _tree(search, fold, plan, g, mode)) is not None]
+    numbers = [
+        number
+        for g, mode in form.trees
+        if (number := _tree(search, fold, plan, g, mode)) is not None
+    ]
     direct = offered(fold, plan, replaced)
     if form.products:
         direct = np.union1d(direct, _products(search, fold, plan, form.products))
@@ -471,17 +541,21 @@ def choose_terms_of(search: Search, fold: FoldState, plan: LadderPlan, form: For
         trees = tuple(tree for tree in cut if tree is not None)
         which = tuple(_number(fold, tree) for tree in trees)
         vocabulary = fold.structure.vocabulary
-        fold.ladder_terms[candidate] = TermSet(vocabulary, trees, direct[kept], None, which, signs[kept])
+        fold.ladder_terms[candidate] = TermSet(
+            vocabulary, trees, direct[kept], None, which, signs[kept]
+        )
 
 
 def _signs(fold: FoldState, plan: LadderPlan, direct: Index) -> Int8s:
     """Return the sign that each direct term must have, 0 for any."""
-    found = np.zeros(len(direct), np.int8)
+    found, schema = np.zeros(len(direct), np.int8), fold.train.schema
     for at, j in enumerate(direct.tolist()):
         column = fold.structure.vocabulary.columns[j]
         choice = fold.shapes.choices.get(column.sources[0])
-        alone = len(set(column.sources)) == 1
-        if choice is not None and alone and family_of(column) == choice.kind.family:
+        shape = len(set(column.sources)) == 1 and not _is_flag(
+            column, schema[column.sources[0]].kind
+        )
+        if choice is not None and shape:
             found[at] = choice.kind.direction * direction_of(column)
     return found
 
@@ -493,25 +567,25 @@ def _n_pairs(fold: FoldState) -> int:
 def _ladder(search: Search, fold: FoldState, plan: LadderPlan, terms: TermSet) -> Ladder:
     design = search.design(fold, terms)
     shapes, train = fold.shapes, fold.train
-    assert shapes is not None
-    at = train.loss.residuals(shapes.score, train.y, train.weight)
-    share = at.hessian / at.hessian.sum()
+    at = shapes.asked
+    share = at.curvature / at.curvature.sum()
     z = design.z[design.rows][:, : train.n_rows].astype(np.float64)
     z -= (z @ share)[:, None]
-    asked = shapes.score - share @ shapes.score
-    weighted = z * at.hessian
+    asked = at.score - share @ at.score
+    weighted = z * at.curvature
     gram, slope = weighted @ z.T, weighted @ asked + z @ at.gradient
     splits = [TreeSplits.of(tree, train.schema) for tree in terms.trees]
     read = terms.conditions(train.schema)[sum(terms.leaf_counts) :]
     base, half = plan.base, 0.5 * train.total_weight
-    ridge = max(half * base.l1 * (1.0 - base.l1_ratio), least_information(float(at.hessian.sum())))
+    ridge = max(
+        half * base.l1 * (1.0 - base.l1_ratio), least_information(float(at.curvature.sum()))
+    )
     return drop_in_turn(gram, slope, splits, read, ridge)
 
 
 def _tree(search: Search, fold: FoldState, plan: LadderPlan, group: int, mode: str) -> int | None:
     """Return the number of the tree of a group; None if none can be grown."""
     shapes = fold.shapes
-    assert shapes is not None
     if (group, mode) not in shapes.trees:
         tree = _grown(search, fold, plan.interactions.groups[group], mode == REPLACES)
         if tree is None:
@@ -523,12 +597,9 @@ def _tree(search: Search, fold: FoldState, plan: LadderPlan, group: int, mode: s
 def _grown(search: Search, fold: FoldState, group: tuple[str, ...], alone: bool) -> Tree | None:
     """Grow the tree of a group at the base score, less its variables' own effects if `alone`."""
     train, shapes, settings = fold.train, fold.shapes, search.settings
-    assert shapes is not None
-    score = shapes.score
+    score = shapes.asked.score
     if alone:
-        for name in group:
-            if name in shapes.own:
-                score = score - shapes.own[name]
+        score = score - sum(shapes.asked.own.get(name, 0.0) for name in group)
     at = train.loss.residuals(score, train.y, train.weight)
     columns = _coded(search, fold, group)
     least = least_information(float(at.hessian.sum()))
@@ -577,7 +648,7 @@ def _products(search: Search, fold: FoldState, plan: LadderPlan, which: str) -> 
     vocabulary, settings = fold.structure.vocabulary, search.settings
     if not (vocabulary.block == PAIR).any():
         terms, fit = search.fit_at(plan.base, fold)
-        start = WarmStart.of(fold.shapes.score, vocabulary, terms.direct, fit[1:])
+        start = WarmStart.of(fold.shapes.asked.score, vocabulary, terms.direct, fit[1:])
         use, score, most = start.use, start.score, scale.MOST_PRODUCTS
         found = find_products(fold.train, vocabulary, use, score, most, settings.limits)
         assert fold.found is not None

@@ -27,7 +27,7 @@ from rpte.rows import scale
 from rpte.rows.threads import thread_map
 from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.fold_state import CandidatePath, FoldPath, FoldState, extend_all, take_few
-from rpte.utils.arrays import Floats, Index
+from rpte.utils.arrays import Floats
 from rpte.utils.progress import Watch
 from rpte.vocabulary.vocabulary import PAIR
 

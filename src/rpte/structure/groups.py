@@ -111,7 +111,9 @@ def find_groups(
     groups: list[frozenset[str]] = []
     evidence: list[Pairing] = []
     for _ in range(ROUNDS):
-        found = _strongest(pairs, gains[:, 0], threshold, groups, min(largest, MOST_SOURCES), limits)
+        found = _strongest(
+            pairs, gains[:, 0], threshold, groups, min(largest, MOST_SOURCES), limits
+        )
         if found is None:
             break
         number, group = found

@@ -91,7 +91,11 @@ class Vocabulary:
         """Return the vocabulary with more columns of one variable, evaluated on its table."""
         more = evaluate_columns(table, (), columns, (), False)
         added = more.z[:]
-        z = self.z.with_own(added) if isinstance(self.z, SharedCells) else np.vstack([self.z, added])
+        z = (
+            self.z.with_own(added)
+            if isinstance(self.z, SharedCells)
+            else np.vstack([self.z, added])
+        )
         fields = ("block", "centre", "scale")
         block, centre, scale = (np.append(getattr(self, f), getattr(more, f)) for f in fields)
         return Vocabulary((*self.columns, *more.columns), block, z, centre, scale, self.seen)

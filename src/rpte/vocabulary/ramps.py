@@ -1,0 +1,59 @@
+"""Pieces of a piecewise line that are flat outside of printed limits inside the training data.
+
+What an effect does beyond the data nobody has seen, and a line goes on for ever. A ramp is a number
+kept between two limits: below the first and above the second nothing changes. The widest one of a
+variable is its line, and sums of others are piecewise lines. All of them rise, so that a sum of
+ramps with coefficients of one sign is monotone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from rpte.columns.kinds import Scale
+from rpte.table.decimals import shortest_between
+from rpte.table.table import Table
+
+MARGINS = (0.0, 0.01, 0.025)  # of the weight that lies outside of the limits at either end
+FEWEST_VALUES = 12  # distinct; numbers of fewer have their limits at the ends
+MOST_KNOTS = 6  # between which ramps begin and end
+
+Limits = tuple[float, float]
+
+
+def inner_limits(table: Table, name: str, margin: float) -> Limits | None:
+    """Return between which numbers the effect of a variable may change; None if it has one value.
+
+    Short decimals that lie inside the training data, `margin` of the weight beyond either of them.
+    """
+    x = table.inputs[name]
+    there = ~np.isnan(x)
+    values, place = np.unique(x[there], return_inverse=True)
+    if len(values) < 2:
+        return None
+    if margin == 0.0 or len(values) < FEWEST_VALUES:
+        return float(values[0]) + 0.0, float(values[-1]) + 0.0
+    below = np.cumsum(np.bincount(place, table.weight[there]))
+    first = int(np.searchsorted(below, margin * below[-1]))
+    last = int(np.searchsorted(below, (1.0 - margin) * below[-1] * (1.0 - 1e-12)))
+    first, last = min(first, len(values) - 2), max(last, 1)
+    low = shortest_between(float(values[first]), float(values[first + 1]))
+    high = shortest_between(float(values[last - 1]), float(values[last]))
+    return (low, high) if low < high else (float(values[0]) + 0.0, float(values[-1]) + 0.0)
+
+
+def ramp(name: str, limits: Limits) -> Scale:
+    """Return a variable kept between two limits."""
+    return Scale(name, "clip", limits)
+
+
+def ramps(name: str, limits: Limits, knots: Sequence[float]) -> list[Scale]:
+    """Return ramps between the limits and inner knots, and between some of the knots."""
+    low, high = limits
+    inner = sorted(knot for knot in set(knots) if low < knot < high)
+    some = inner[:: -(-len(inner) // MOST_KNOTS) or 1]
+    ends = [*((low, k) for k in inner), *((k, high) for k in inner), *combinations(some, 2)]
+    return [ramp(name, each) for each in ends]
