@@ -327,7 +327,7 @@ settings = ownership: policy, max_component_sources: from 1, budget: whole, min_
     min_samples_leaf: positive, learning_rate: positive, audit_price: amount, reassign: flag,
     criterion: 'newton'|'label', l1: positive|'cv'|'4/n', l1_ratio: null|part of one,
     max_inspection_units: null|whole, conventions: 'ours'|'paper', profile: 'safe'|'full'|'none',
-    form?: 'any'|'rules'
+    form?: 'any'|'rules', shapes?: 'one'|'free'
 class settings = *settings, limits: class limits
 family = 'values'|'levels'|'curves'|'steps'|'all'
 option = shape_family: family, n_trees: whole, n_pairs: null|whole, max_conditions?: from 1,
@@ -337,7 +337,9 @@ old option = menu: family, n_trees: whole, n_pairs: null|whole, max_conditions?:
 tried = *option, miu: whole, deviance: amount, error: amount, components: whole
 old tried = *old option, miu: whole, deviance: amount, error: amount, components: whole
 selection = price: amount, many?: positive, compared: whole, null_deviance: null|amount,
-    chosen: option|old option, frontier: [tried|old tried]
+    chosen: option|old option, frontier: [tried|old tried], interactions?: interactions
+pairing = variables: [text 2 2], gain: number, threshold: positive
+interactions = groups: [[text 2 4]], evidence: [pairing], strongest: number, threshold: amount
 objective = l1: positive, l1_ratio: share, value: number, kkt_residual: amount, tolerance: positive,
     lambda_max: amount, terms_offered: whole, converged: flag
 round = accepted: flag, leaves: whole, step: amount, reason: text, deviance_before: amount,

@@ -1,8 +1,7 @@
 """Shorter and shorter models: drop what loses least for each of its conditions, again and again.
 
-Around a good fit the deviance is quadratic in the coefficients, so that dropping a column from a
-model with the coefficients theta and the inverse Gram matrix A loses theta_j^2 / A_jj (half of it in
-nats), and the others follow in closed form. The splits of a tree are columns too: what is on one
+Around a good fit the deviance is quadratic in the coefficients. Dropping a column from a model with
+the coefficients theta and the inverse Gram matrix A loses theta_j^2 / A_jj (half of it in nats), and the others follow in closed form. The splits of a tree are columns too: what is on one
 side of a split against what is on the other. A split may be dropped when none is left below it.
 """
 
@@ -43,7 +42,7 @@ class TreeSplits:
         return cls(tree, tuple(found), schema)
 
     def contrasts(self, mass: Floats) -> Floats:
-        """Return for each split the values of the leaves, which sum to 0 by mass, (splits, leaves)."""
+        """Return the values of the leaves for each split, with the mean 0, (splits, leaves)."""
         found = np.zeros((len(self.leaves), len(mass)))
         for line, (yes, no) in zip(found, self.leaves, strict=True):
             first, second = mass[list(yes)].sum(), mass[list(no)].sum()
@@ -62,7 +61,7 @@ class TreeSplits:
         return self.tree.merge_leaves(lambda leaves: tuple(leaves) not in ends)[0]
 
     def conditions(self, kept: Sequence[int]) -> int:
-        """Return what is read of the tree: the way to each leaf but the longest, whose effect is 0."""
+        """Return what is read of the tree: all paths but the longest, whose effect is 0."""
         tree = self.pruned(kept)
         if tree is None:
             return 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -219,10 +219,7 @@ def _best_cuts(values: Floats, mass: Floats, parts: int) -> list[int]:
 
     def between(cuts: tuple[int, ...]) -> float:
         ends = [0, *cuts, len(values)]
-        sums = [
-            (one[b] - one[a]) ** 2 / max(two[b] - two[a], 1e-300)
-            for a, b in zip(ends, ends[1:], strict=False)
-        ]
+        sums = [(one[b] - one[a]) ** 2 / max(two[b] - two[a], 1e-300) for a, b in pairwise(ends)]
         return round(float(sum(sums)), 9)
 
     if len(values) <= 14:

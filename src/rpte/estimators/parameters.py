@@ -21,6 +21,7 @@ CHOICES = {
     "pattern_order": (1, 2),
     "profile": ("safe", "full", "none"),
     "form": ("any", "rules"),
+    "shapes": ("one", "free"),
 }
 WHOLE_RANGES = {
     "max_component_sources": (1, 10**6),
@@ -54,7 +55,8 @@ PUBLISHED = {
     "conventions": "paper",
 }
 # What an estimator for numbers does not ask: these grow trees by the labels of two classes.
-OF_CLASSES = {"criterion": "newton", "lookahead": False}
+# Effects of numbers are free shapes.
+OF_CLASSES = {"criterion": "newton", "lookahead": False, "shapes": "free"}
 
 
 def checked_parameters(estimator: Any) -> dict[str, Any]:
@@ -140,7 +142,22 @@ def settings_for(
             f"max_inspection_units={units} with l1={l1!r}: a budget is kept by choosing among "
             "penalties; use l1='cv'"
         )
-    return Settings(**parameters, limits=found)
+    one = parameters["shapes"] == "one" and len(classes) < 3 and _searches(parameters)
+    given = {**parameters, "shapes": "one" if one else "free"}
+    return Settings(**given, limits=found)
+
+
+def _searches(parameters: dict[str, Any]) -> bool:
+    """Tell whether validation searches for readable shapes, as it does by default."""
+    only = {
+        "l1": "cv",
+        "vocabulary": "shapes",
+        "ownership": "component",
+        "form": "any",
+        "conventions": "ours",
+        "reassign": True,
+    }
+    return all(parameters[name] == value for name, value in only.items())
 
 
 def _check_rules(parameters: dict[str, Any], limits: Permissions) -> None:

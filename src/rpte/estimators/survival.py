@@ -75,6 +75,11 @@ class RPTESurvival(
         number, levels of a category, a missing flag, two of these at once, or a leaf of a tree; no
         slopes, logs, hinges, distances or products of numbers. Costs a little accuracy where
         effects are smooth.
+    shapes : {"one", "free"}, default="one"
+        Under "one" a variable has one shape: a line that ends inside the training data, at most
+        three steps or pieces, or disjoint sets of levels; and a group of variables that interact
+        has one tree. Under "free" terms of all kinds add up, as in version 0.1. Several classes and
+        ``form="rules"`` are always free.
     max_inspection_units : int, default=None
         The audit load (conditions in the whole model) that you can afford: the best model within
         it, guaranteed. None is 300 with ``l1="cv"``, and no bound with a given penalty.
@@ -187,6 +192,7 @@ class RPTESurvival(
         max_component_sources: int = 8,
         limits: Limits | None = None,
         form: str = "any",
+        shapes: str = "one",
         max_inspection_units: int | None = None,
         max_fit_seconds: float | None = None,
         special_values: Mapping[str, Any] | None = None,
@@ -217,6 +223,7 @@ class RPTESurvival(
         self.max_component_sources = max_component_sources
         self.limits = limits
         self.form = form
+        self.shapes = shapes
         self.max_inspection_units = max_inspection_units
         self.max_fit_seconds = max_fit_seconds
         self.special_values = special_values

@@ -16,6 +16,7 @@ from rpte.table.table import PoolingRule
 Conventions = Literal["ours", "paper"]
 Criterion = Literal["newton", "label"]
 Form = Literal["any", "rules"]
+ShapeRule = Literal["one", "free"]
 MOST_LEVELS = {"ours": 100, "paper": 1000}
 
 
@@ -45,6 +46,7 @@ class Settings:
     conventions: Conventions
     profile: Profile = "safe"
     form: Form = "any"
+    shapes: ShapeRule = "one"
     limits: Permissions = FREE
 
     @property
@@ -118,6 +120,8 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain JSON values; the form where it is not any."""
-        left_out = ("limits",) if self.rules else ("limits", "form")
+        left_out = ["limits"]
+        left_out += [] if self.rules else ["form"]
+        left_out += [] if self.shapes == "one" else ["shapes"]
         record = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
         return {**record, "limits": describe(self.limits)}

@@ -214,7 +214,8 @@ def pair_gains(
     """Fill `out` (m, 1 + draws) with the gain of each pair, and with those of chance.
 
     `codes` are (variables, n), `n_codes` how many of each; `folds` the fold of each row, (n,), and
-    their number; `values` gradients and curvatures, (scores, n) each; `pairs` (m, 2), the first of which has a `place` among all: what is drawn depends on that alone.
+    their number; `values` gradients and curvatures, (scores, n) each; `pairs` (m, 2).
+    The first of these has a `place` among all pairs, which what is drawn depends on.
     """
     (fold, n_folds), (gradient, curvature) = folds, values
     scores = gradient.shape[0]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,11 +32,12 @@ from rpte.model.survival import SurvivalTarget
 from rpte.published.items import inner_edges
 from rpte.rows.folds import Validation
 from rpte.structure.gaps import separable
-from rpte.structure.tree import EXACT_BINS, MAX_BINS
+from rpte.structure.tree import EXACT_BINS, MAX_BINS, MOST_BINS
 from rpte.table.decimals import edge_between, short_centre, thresholds_between
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index
 from rpte.vocabulary.gain import SortedColumn, median
+from rpte.vocabulary.ramps import MARGINS, inner_limits, ramp
 from rpte.vocabulary.shapes import FEWEST_LEVELS, MOST_LEVELS, shapes_of
 
 if TYPE_CHECKING:
@@ -79,6 +80,11 @@ class TrainingTable:
     def paper(self) -> bool:
         """Whether the published configuration's small choices were followed."""
         return bool(self.settings["conventions"] == "paper")
+
+    @property
+    def one_shape(self) -> bool:
+        """Whether every variable has one shape."""
+        return self.settings.get("shapes") == "one"
 
     def cells(self, column: Column) -> Floats:
         """Return a column on every row."""
@@ -134,7 +140,7 @@ class TrainingTable:
             first = np.flatnonzero(np.diff(x[order], prepend=-np.inf) > 0)
             if joined and isinstance(column, Pair):
                 first = separable(column, self.table.inputs, x, order, first)
-            most = EXACT_BINS if filled else MAX_BINS
+            most = EXACT_BINS if filled else MOST_BINS if self.one_shape else MAX_BINS
             self._bins[key] = _binned(x[order] + 0.0, weight[order], first, most)
         return self._bins[key]
 
@@ -157,6 +163,8 @@ class TrainingTable:
     def _has_sets(self, column: Column) -> bool:
         """Tell whether a category has as many levels as sets are made of."""
         variable = self.table.schema[column.sources[0]]
+        if self.one_shape:
+            return variable.kind != "number"
         return variable.kind != "number" and FEWEST_LEVELS <= len(variable.levels) <= MOST_LEVELS
 
     def is_root(self, column: Column) -> bool:
@@ -196,11 +204,22 @@ class TrainingTable:
             return []
         if vocabulary == "shapes":
             rules = self.settings.get("form") == "rules"
-            return shapes_of(self.table, name, self.settings["min_samples_leaf"], rules).columns
+            free = shapes_of(self.table, name, self.settings["min_samples_leaf"], rules).columns
+            return [*free, *self._ramps(name, free)] if self.one_shape else free
         table = self.table
         column = SortedColumn(table.inputs[name], table.y, table.weight, table.loss)
         ends = [-math.inf, *inner_edges(column, not self.paper).tolist(), math.inf]
         return [Interval(name, a, b) for a, b in pairwise(ends)]
+
+    def _ramps(self, name: str, free: list[Column]) -> list[Column]:
+        """Return the pieces of piecewise lines, for every choice of where effects end."""
+        knots = [column.knot for column in free if isinstance(column, Hinge)]
+        found: list[Column] = []
+        for limits in {inner_limits(self.table, name, margin) for margin in MARGINS} - {None}:
+            assert limits is not None
+            ends = sorted({*limits, *(k for k in knots if limits[0] < k < limits[1])})
+            found += [ramp(name, each) for each in combinations(ends, 2)]
+        return found
 
     def _same(self, column: Column, other: Column) -> bool:
         """Tell whether a column is another, its numbers being chosen as some version does."""

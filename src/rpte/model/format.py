@@ -154,13 +154,16 @@ settings = max_component_sources: from 1, budget: whole, min_gain: amount, looka
     vocabulary: 'shapes'|'hug'|'frequent'|'original', pattern_order: 1|2,
     criterion: 'newton'|'label', max_leaves: from 2, l1: l1 rule|positive,
     l1_ratio: null|part of one, max_inspection_units: null|whole, conventions: 'ours'|'paper',
-    profile: 'safe'|'full'|'none', limits: limits, form?: 'any'|'rules'
+    profile: 'safe'|'full'|'none', limits: limits, form?: 'any'|'rules',
+    shapes?: 'one'|'free'
 objective = l1: positive, l1_ratio: share, value: number, kkt_residual: amount, tolerance: positive,
     lambda_max: amount, terms_offered: whole, converged: flag
 candidate = option|old option
 evaluation = tried|old tried
 selection = chosen: candidate, price: amount, compared: whole, null_deviance: null|amount,
-    frontier: [evaluation], many?: positive
+    frontier: [evaluation], many?: positive, interactions?: interactions
+pairing = variables: [text 2 2], gain: number, threshold: positive
+interactions = groups: [[text 2 4]], evidence: [pairing], strongest: number, threshold: amount
 round = accepted: flag, leaves: whole, step: amount, reason: text, deviance_before: amount,
     deviance_after: amount
 certificate = variable: text, leaf_pairs: whole, direction: direction, component: text or null,

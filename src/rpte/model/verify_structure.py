@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpte.columns.kinds import RAW, Column, Hinge, Interval, Scale, Step, Value
+from rpte.columns.kinds import (
+    RAW,
+    Column,
+    Hinge,
+    Interval,
+    Level,
+    Missing,
+    Scale,
+    Step,
+    Value,
+)
 from rpte.columns.units import MOST_CONDITIONS, bound_under
 from rpte.model.certificate import monotone_directions, stage3_tolerance
 from rpte.model.check import Check, checked
@@ -33,7 +43,12 @@ SUMS = "supports and means add up"
 def structure_checks(model: Model) -> list[Check]:
     """Return the checks of this file."""
     one_each = (partition, ownership, component_size, load_within_bound)
-    checks = [check(model) for check in one_each] + yes_or_no(model) + recorded_objective(model)
+    checks = (
+        [check(model) for check in one_each]
+        + yes_or_no(model)
+        + one_shape(model)
+        + recorded_objective(model)
+    )
     return [*checks, adds_up(model), as_asked_for(model)]
 
 
@@ -140,6 +155,46 @@ def yes_or_no(model: Model) -> list[Check]:
     leaves = sum(len(tree.leaves) for tree in model.trees)
     evidence = f"{len(model.direct)} direct terms and {leaves} leaves: each holds or does not hold"
     return [checked("every term is a yes/no statement", faults, evidence)]
+
+
+MOST_TERMS = 3  # of one variable outside of trees and products
+
+
+def one_shape(model: Model) -> list[Check]:
+    """Every variable has one shape that ends inside the data, where the parameters ask for it.
+
+    A number has one line or log, at most three steps or pieces; sets of levels do not overlap.
+    """
+    if model.settings.get("shapes") != "one":
+        return []
+    by_source: dict[str, list[DirectTerm]] = {}
+    for term in model.direct:
+        if len(set(term.sources)) == 1 and not _is_flag(term.column, model.schema):
+            by_source.setdefault(term.sources[0], []).append(term)
+    linear = set(model.settings["limits"]["linear_only"])
+    faults = [f for name, terms in by_source.items() for f in _shape_faults(name, terms, linear)]
+    evidence = f"{len(by_source)} variables with terms of their own, each of one kind"
+    return [checked("one shape per variable", faults, evidence)]
+
+
+def _is_flag(column: Column, schema: Schema) -> bool:
+    """Tell whether a column may stand beside any shape: missing, or a special code."""
+    number = schema[column.sources[0]].kind == "number"
+    return isinstance(column, Missing) or (isinstance(column, Level) and number)
+
+
+def _shape_faults(name: str, terms: list[DirectTerm], linear: set[str]) -> Iterator[str]:
+    columns = [term.column for term in terms]
+    kinds = {column.kind for column in columns}
+    levels = [level for c in columns if isinstance(c, Level) for level in c.levels]
+    if len(kinds) > 1:
+        yield f"{name} has terms of the kinds {sorted(kinds)}"
+    if len(columns) > MOST_TERMS:
+        yield f"{name} has {len(columns)} terms, more than {MOST_TERMS}"
+    if len(levels) > len(set(levels)):
+        yield f"{name} has sets of levels that overlap"
+    if any(isinstance(c, (Value, Hinge)) for c in columns) and name not in linear:
+        yield f"{name} has an effect that does not end inside the data"
 
 
 def load_within_bound(model: Model) -> Check:

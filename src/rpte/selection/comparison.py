@@ -69,6 +69,7 @@ class Comparison:
     # Approximate intercept and coefficients (q + 1,), and the terms of each candidate.
     fits: Mapping[CandidatePenalty, Floats] = field(default_factory=dict)
     terms: Mapping[Candidate, TermSet] = field(default_factory=dict)
+    interactions: Mapping[str, Any] | None = None  # groups of variables, where they were looked for
     short: tuple[Evaluation, ...] = ()  # of very short models made by forward selection
     # How far targets lie from means on held-out rows, of numbers, for what may be fitted.
     held_out: Mapping[CandidatePenalty, Distances] = field(default_factory=dict)
@@ -81,6 +82,7 @@ class Comparison:
             "compared": len(self.evaluations) + len(self.short),
             "null_deviance": self.evaluations[0].deviance if self.evaluations else None,
             "frontier": [],
+            **({} if self.interactions is None else {"interactions": self.interactions}),
         }
 
     def explained(self) -> float:

@@ -70,6 +70,8 @@ def _fit(
     else:
         terms = choose_terms(found.table, structure, candidate, training.settings.admission())
     model = fit_model(training, found, terms, penalty, compared.to_dict(), start)
+    if training.settings.shapes == "one" and candidate.form is None:  # the time was up before
+        model = replace(model, settings={**model.settings, "shapes": "free"})
     held_out = compared.held_out.get(penalty)
     if held_out is None or not training.whole_weights or isinstance(model, ClassesModel):
         return model

@@ -1,4 +1,4 @@
-"""Which variables interact, by the rows that validation holds out and the fits that have not seen them."""
+"""Which variables interact, by held-out rows and the scores of fits that have not seen them."""
 
 from __future__ import annotations
 

@@ -49,10 +49,10 @@ from rpte.selection.fold_state import FoldState
 from rpte.selection.interactions import find_interactions
 from rpte.selection.search import Search
 from rpte.structure.coding import TreeColumns, code_columns
-from rpte.structure.group_trees import MOST_BINS, grow_group, least_information
+from rpte.structure.group_trees import grow_group, least_information
 from rpte.structure.groups import Interactions
 from rpte.structure.grower import GrowthLimits
-from rpte.structure.tree import Tree
+from rpte.structure.tree import MOST_BINS, Tree
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index, Int8s, Int32s
 from rpte.vocabulary.products import find_products
@@ -138,9 +138,7 @@ class LadderPlan:
 
 def makes_ladders(search: Search) -> bool:
     """Tell whether the models of a search are ladders."""
-    settings, loss = search.settings, search.learner.table.loss
-    shaped = settings.vocabulary == "shapes" and settings.ownership == "component"
-    return shaped and not settings.rules and loss.n_scores == 1
+    return search.settings.shapes == "one"
 
 
 def compare_ladders(search: Search, base: CandidatePenalty) -> None:
@@ -156,8 +154,10 @@ def compare_ladders(search: Search, base: CandidatePenalty) -> None:
     for fold in search.all_folds:
         prepare(search, fold, base)
     margin = choose_margin(search)
-    for _ in thread_map(lambda fold: find_shapes(search, fold, margin), search.all_folds):
-        pass
+    with one_blas_thread():
+        for fold in search.all_folds:
+            find_shapes(search, fold, margin)
+    search.learner.cache.close()
     choose_shapes(search, base.candidate.shape_family)
     plan = LadderPlan(base, interactions, margin, (None, *scale.LADDER))
     search.plan, search.evaluations = plan, search.evaluations[:1]
@@ -189,7 +189,7 @@ def _is_clearly_better(search: Search, known: int) -> bool:
 
 
 def _compare_form(search: Search, plan: LadderPlan, form: Form) -> float:
-    """Compare the models of a form by length, until longer ones are worse; return the least cost."""
+    """Compare the models of a form by length while that helps; return the least cost."""
     candidates = plan.candidates(form)
     choose = _chooser(search, plan, form)
     search.choosers |= dict.fromkeys(candidates, choose)
@@ -262,27 +262,27 @@ def prepare(search: Search, fold: FoldState, base: CandidatePenalty) -> None:
 
 def choose_margin(search: Search) -> float:
     """Choose how far inside the data effects end, by what lines explain of held-out rows."""
-    gains = np.zeros(len(MARGINS))
+    table, gains = search.learner.table, np.zeros(len(MARGINS))
+    names = _numbers(search)
+    lines = {n: [inner_limits(table, n, margin) for margin in MARGINS] for n in names}
     for fold in search.all_folds:
-        numbers = [v.name for v in fold.train.schema.variables if v.kind == "number"]
-        names = [n for n in numbers if search.settings.limits.derivable(n)]
-        lines = {n: [inner_limits(fold.train, n, margin) for margin in MARGINS] for n in names}
-        _add_columns(
-            search, fold, [ramp(n, each) for n, some in lines.items() for each in some if each]
-        )
+        own = [ramp(n, limits) for n, some in lines.items() for limits in some if limits]
+        _add_columns(search, fold, own)
         if fold.valid is None:
             continue
         places = {column: j for j, column in enumerate(fold.structure.vocabulary.columns)}
         for name, some in lines.items():
-            which = [places.get(ramp(name, each), -1) if each else -1 for each in some]
-            known = [j for j in which if j >= 0]
-            if not known:
-                continue
-            moments, held = _both_moments(fold, name, np.array(known, np.intp))
-            for at, j in enumerate(which):
-                at_place = known.index(j if j >= 0 else known[0])
-                gains[at] += _gain_of_one(moments, held, at_place)
+            which = [places.get(ramp(name, limits), -1) if limits else -1 for limits in some]
+            if min(which) >= 0:
+                moments, held = _both_moments(fold, name, np.array(which, np.intp))
+                gains += [_gain_of_one(moments, held, at) for at in range(len(which))]
     return MARGINS[int(np.argmax(np.round(gains, 6)))]
+
+
+def _numbers(search: Search) -> list[str]:
+    """Return the numbers that derived columns may read."""
+    variables, limits = search.learner.table.schema.variables, search.settings.limits
+    return [v.name for v in variables if v.kind == "number" and limits.derivable(v.name)]
 
 
 def _gain_of_one(moments: Moments, held: Moments | None, place: int) -> float:
@@ -296,25 +296,17 @@ def _gain_of_one(moments: Moments, held: Moments | None, place: int) -> float:
 
 def find_shapes(search: Search, fold: FoldState, margin: float) -> None:
     """Find the shapes of every variable of a fold, of every kind."""
-    schema, columns = fold.train.schema, fold.structure.vocabulary.columns
     knots: dict[str, list[float]] = {}
-    for column in columns:
+    for column in fold.structure.vocabulary.columns:
         if isinstance(column, Hinge):
             knots.setdefault(column.source, []).append(column.knot)
-    more: list[Column] = []
-    wide: dict[str, Column] = {}
-    for variable in schema.variables:
-        if variable.kind == "number" and search.settings.limits.derivable(variable.name):
-            limits = inner_limits(fold.train, variable.name, margin)
-            if limits is not None:
-                wide[variable.name] = ramp(variable.name, limits)
-                more += [
-                    ramp(variable.name, limits),
-                    *ramps(variable.name, limits, knots.get(variable.name, ())),
-                ]
-    with one_blas_thread():
-        _add_columns(search, fold, [*more, *_level_sets(search, fold)])
-        _fill_shapes(fold, set(more))
+    wanted: list[Column] = []
+    for name in _numbers(search):
+        limits = inner_limits(search.learner.table, name, margin)
+        if limits is not None:
+            wanted += [ramp(name, limits), *ramps(name, limits, knots.get(name, ()))]
+    _add_columns(search, fold, [*wanted, *_level_sets(search, fold)])
+    _fill_shapes(fold, set(wanted))
 
 
 def _fill_shapes(fold: FoldState, wanted: set[Column]) -> None:
@@ -354,14 +346,20 @@ def _moments(z: Floats, own: Floats, asked: Asked) -> Moments:
 
 def _add_columns(search: Search, fold: FoldState, columns: Sequence[Column]) -> None:
     """Add columns of one variable to the vocabulary of a fold, those that are new and allowed."""
-    vocabulary = fold.structure.vocabulary
+    vocabulary, limits, cache = (
+        fold.structure.vocabulary,
+        search.settings.limits,
+        search.learner.cache,
+    )
     known = set(vocabulary.columns)
-    limits = search.settings.limits
-    new = tuple(c for c in dict.fromkeys(columns) if c not in known and limits.admits(c))
-    if new:
+    new = [c for c in dict.fromkeys(columns) if c not in known and limits.admits(c)]
+    entries = [cache.entry(column) for column in new]
+    varies = [at for at, entry in enumerate(entries) if entry.number >= 0]
+    if varies:
         assert fold.found is not None
-        structure = replace(fold.structure, vocabulary=vocabulary.with_columns(fold.train, new))
-        fold.learn(replace(fold.found, structure=structure))
+        some = tuple(new[at] for at in varies)
+        more = vocabulary.with_shared(some, [entries[at] for at in varies])
+        fold.learn(replace(fold.found, structure=replace(fold.structure, vocabulary=more)))
 
 
 def _columns_by_source(fold: FoldState, wanted: set[Column]) -> dict[str, Index]:
@@ -423,8 +421,8 @@ def _level_sets(search: Search, fold: FoldState) -> list[Column]:
         codes = train.inputs.codes(name)
         mass = np.bincount(np.maximum(codes, -1) + 1, curvature, len(known_levels) + 1)[1:]
         own_mass = mass[[known_levels.index(level) for level in levels]]
-        for chosen in merged_levels(levels, moments, np.arange(len(places)), own_mass):
-            found.append(Level(name, _in_schema_order(train, name, chosen)))
+        merged = merged_levels(levels, moments, np.arange(len(places)), own_mass)
+        found += [Level(name, _in_schema_order(train, name, chosen)) for chosen in merged]
     return found
 
 

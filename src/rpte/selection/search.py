@@ -419,7 +419,9 @@ class Search:
             found = found.release().first_rows(scale.SAMPLE_ROWS_KEPT)
             found = replace(found, searched_rows=self.learner.table.n_rows)
         evaluations, short = tuple(self.evaluations), tuple(self.short)
-        return found, Comparison(evaluations, self.price, self.fits, self.terms, short)
+        interactions = None if self.plan is None else self.plan.interactions.to_dict()
+        compared = self.fits, self.terms, interactions, short
+        return found, Comparison(evaluations, self.price, *compared)
 
     def mean(self, losses: Floats) -> tuple[float, float]:
         """Return the weighted mean of the first or of all blocks, and its standard error.

@@ -188,6 +188,8 @@ def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
                     break
     if search.first_rows is not None:
         search.compare_again()
+    if makes_ladders(search):
+        return
     few = shaped and families == SHAPE_FAMILIES[:2]
     family: ShapeFamily = "levels" if few else "all"
     _compare_few(search, family, 0 if shaped else None, 0.52)

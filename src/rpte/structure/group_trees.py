@@ -25,8 +25,6 @@ from rpte.structure.grower import (
 )
 from rpte.utils.arrays import Floats, Index, Mask
 
-MOST_BINS = 32  # of a number in the trees of groups
-
 
 def grow_group(
     columns: CodedColumns, chosen: Index, at: Residuals, weight: Floats, limits: GrowthLimits

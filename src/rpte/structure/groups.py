@@ -65,6 +65,15 @@ class Interactions:
     strongest: float = 0.0  # gain of any pair
     threshold: float = 0.0
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return groups and evidence as plain JSON values."""
+        return {
+            "groups": [list(group) for group in self.groups],
+            "evidence": [pairing.to_dict() for pairing in self.evidence],
+            "strongest": round(self.strongest, 4),
+            "threshold": round(self.threshold, 4),
+        }
+
     @property
     def may_matter(self) -> bool:
         """Whether some pair gains as much as chance may, so that products are worth a look."""
@@ -126,7 +135,7 @@ def find_groups(
 
 
 def _candidates(held: Table, limits: Permissions, use: Floats) -> list[str]:
-    """Return the variables that may interact, in canonical order; of very many those of most use."""
+    """Return the variables that may interact, in canonical order; of many those of most use."""
     schema = held.schema
     allowed = [i for i in schema.canonical() if limits.derivable(schema.variables[i].name)]
     order = np.lexsort((np.arange(len(allowed)), -np.round(use[allowed], 9)))

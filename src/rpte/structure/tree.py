@@ -25,6 +25,7 @@ from rpte.utils.arrays import Floats, Index, Int32s, Mask
 
 MAX_BINS = 255  # of a number that trees split on
 EXACT_BINS = 65_535  # in the published configuration
+MOST_BINS = 32  # in the trees of groups
 
 
 class Words(NamedTuple):

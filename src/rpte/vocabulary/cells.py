@@ -40,6 +40,10 @@ class SharedCells:
                 line[:] = self.own[j - known][rows]
         return cells if np.ndim(which) else np.asarray(cells[0])
 
+    def with_shared(self, cells: tuple[Floats, ...]) -> SharedCells:
+        """Return the matrix with more columns of all rows of the table; it has none of its own."""
+        return replace(self, shared=(*self.shared, *cells))
+
     def with_own(self, z: Floats) -> SharedCells:
         """Return the matrix with more columns, (k, n)."""
         return replace(self, own=(*self.own, *z))

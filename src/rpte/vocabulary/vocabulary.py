@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index, Int8s, Mask
 from rpte.vocabulary.cells import SharedCells
 from rpte.vocabulary.redundancy import Registry
-from rpte.vocabulary.shape_cache import Middle, evaluate, standardise
+from rpte.vocabulary.shape_cache import Entry, Middle, evaluate, standardise
 
 ORIGINAL, PATTERN, PAIR = 0, 1, 2  # shapes are in the budget of patterns, products in that of pairs
 PLAIN, CURVE, STEP, CODE = 0, 1, 2, 3  # what shape families tell apart; a log is plain
@@ -87,18 +88,14 @@ class Vocabulary:
         x = self.columns[j].evaluate(inputs)
         return standardise(x, float(self.centre[j]), float(self.scale[j]))
 
-    def with_columns(self, table: Table, columns: tuple[Column, ...]) -> Vocabulary:
-        """Return the vocabulary with more columns of one variable, evaluated on its table."""
-        more = evaluate_columns(table, (), columns, (), False)
-        added = more.z[:]
-        z = (
-            self.z.with_own(added)
-            if isinstance(self.z, SharedCells)
-            else np.vstack([self.z, added])
-        )
-        fields = ("block", "centre", "scale")
-        block, centre, scale = (np.append(getattr(self, f), getattr(more, f)) for f in fields)
-        return Vocabulary((*self.columns, *more.columns), block, z, centre, scale, self.seen)
+    def with_shared(self, columns: tuple[Column, ...], entries: Sequence[Entry]) -> Vocabulary:
+        """Return the vocabulary with more columns of one variable, as they are on all rows."""
+        assert isinstance(self.z, SharedCells)
+        z = self.z.with_shared(tuple(entry.z for entry in entries))
+        block = np.append(self.block, np.full(len(columns), PATTERN))
+        centre = np.append(self.centre, [entry.centre for entry in entries])
+        scale = np.append(self.scale, [entry.scale for entry in entries])
+        return Vocabulary((*self.columns, *columns), block, z, centre, scale, self.seen)
 
     def with_pairs(self, table: Table, pairs: tuple[Column, ...]) -> Vocabulary:
         """Return the vocabulary with more columns of two sources, without repetitions.
