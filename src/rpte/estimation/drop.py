@@ -1,8 +1,9 @@
 """Shorter and shorter models: drop what loses least for each of its conditions, again and again.
 
-Around a good fit the deviance is quadratic in the coefficients. Dropping a column from a model with
-the coefficients theta and the inverse Gram matrix A loses theta_j^2 / A_jj (half of it in nats), and the others follow in closed form. The splits of a tree are columns too: what is on one
-side of a split against what is on the other. A split may be dropped when none is left below it.
+Around a good fit the deviance is quadratic in the coefficients. In a model with the coefficients
+theta and the inverse Gram matrix A, dropping a column loses theta_j^2 / A_jj (half of it in nats),
+and the others follow in closed form. The splits of a tree are columns too: what is on one side of a
+split against what is on the other. A split may be dropped when none is left below it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ rows to fit, and those of held-out rows to say what a shape is worth.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
@@ -181,7 +181,7 @@ def _swapped(
 
 def _fitted(moments: Moments, places: Index) -> Shape:
     gram = _with_ridge(moments.gram[np.ix_(places, places)])
-    fit = np.linalg.solve(gram, moments.slope[places])
+    fit = np.linalg.solve(gram, moments.slope[places]).astype(np.float64)
     return Shape(places, fit, 0.5 * float(fit @ moments.slope[places]))
 
 
@@ -200,7 +200,7 @@ def merged_levels(
     """
     gram = _with_ridge(moments.gram[np.ix_(singles, singles)])
     ridge = np.diag(np.full(len(singles), 1.0))
-    effect = np.linalg.solve(gram + ridge, moments.slope[singles])
+    effect = np.linalg.solve(gram + ridge, moments.slope[singles]).astype(np.float64)
     order = np.lexsort((np.arange(len(effect)), np.round(effect, 9)))
     for parts in range(2, MOST_TERMS + 2):
         if parts > len(order):
@@ -217,7 +217,7 @@ def _best_cuts(values: Floats, mass: Floats, parts: int) -> list[int]:
     """Return where to cut sorted values into parts so that they differ least inside them."""
     one, two = np.cumsum(np.append(0.0, mass * values)), np.cumsum(np.append(0.0, mass))
 
-    def between(cuts: tuple[int, ...]) -> float:
+    def between(cuts: Iterable[int]) -> float:
         ends = [0, *cuts, len(values)]
         sums = [(one[b] - one[a]) ** 2 / max(two[b] - two[a], 1e-300) for a, b in pairwise(ends)]
         return round(float(sum(sums)), 9)

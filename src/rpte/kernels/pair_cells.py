@@ -21,7 +21,7 @@ and draws of them are a parametric bootstrap at a cost that does not depend on t
 import numpy as np
 
 from rpte.kernels.compile import jitable, kernel
-from rpte.utils.arrays import Bytes, Floats, Index, Ints
+from rpte.utils.arrays import Array, Floats, Index, Ints
 
 ROUNDS = 4  # of backfitting
 # Increment and multipliers of splitmix64 (Steele, Lea and Flood 2014).
@@ -191,7 +191,7 @@ def _gain(g: Floats, h: Floats, rule: Floats) -> float:
 
 
 @jitable
-def _add_cells(codes: Bytes, pair: Index, folds: Ints, values: Floats, out: Floats) -> None:
+def _add_cells(codes: Array, pair: Index, folds: Ints, values: Floats, out: Floats) -> None:
     """Add values (scores, n) of the rows to their cells (scores, folds, a, b)."""
     for i in range(codes.shape[1]):
         a, b, f = codes[pair[0], i], codes[pair[1], i], folds[i]
@@ -201,7 +201,7 @@ def _add_cells(codes: Bytes, pair: Index, folds: Ints, values: Floats, out: Floa
 
 @kernel
 def pair_gains(
-    codes: Bytes,
+    codes: Array,
     n_codes: Ints,
     folds: tuple[Ints, int],
     values: tuple[Floats, Floats],

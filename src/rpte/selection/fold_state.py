@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from rpte.rows import scale
 from rpte.rows.folds import Cases, Fold, deal
 from rpte.rows.passes import UnevenBlocks, each_block
 from rpte.rows.threads import thread_map
+from rpte.selection.fold_shapes import FoldShapes
 from rpte.structure.structure import Structure
 from rpte.table.column import MISSING, UNSEEN
 from rpte.table.inputs import Inputs
@@ -90,7 +90,7 @@ class FoldState:
     leaf_subsets: dict[Candidate, Index] = field(default_factory=dict)
     # Of ladders: their terms, and what their shapes are chosen from.
     ladder_terms: dict[Candidate, TermSet] = field(default_factory=dict)
-    shapes: Any = None
+    shapes_found: FoldShapes | None = None
 
     def __post_init__(self) -> None:
         self.train_terms = GrowableMatrix(self.train.n_rows, np.float32)
@@ -102,6 +102,12 @@ class FoldState:
     def structure(self) -> Structure:
         """The vocabulary and trees learned so far."""
         return self.mined if self.found is None else self.found.structure
+
+    @property
+    def shapes(self) -> FoldShapes:
+        """What the base fit asks of the variables, once there is one."""
+        assert self.shapes_found is not None
+        return self.shapes_found
 
     @property
     def weights(self) -> Floats:

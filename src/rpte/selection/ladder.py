@@ -15,30 +15,14 @@ All lengths are fitted anew and compared on held-out rows, as any other candidat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rpte.columns.kinds import Column, Hinge, Level, Missing, Scale
-from rpte.estimation.candidate import Candidate, CandidatePenalty, ShapeFamily
+from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.drop import Ladder, TreeSplits, drop_in_turn
-from rpte.estimation.one_shape import (
-    KINDS,
-    LINE,
-    LOG,
-    MOST_TERMS,
-    PIECES,
-    SETS,
-    STEPS,
-    VALUES,
-    Kind,
-    Moments,
-    Shape,
-    direction_of,
-    merged_levels,
-    shapes_by_size,
-)
+from rpte.estimation.one_shape import direction_of
 from rpte.estimation.ownership import Components
 from rpte.estimation.terms import TermSet
 from rpte.fit.structure_learner import WarmStart
@@ -48,25 +32,20 @@ from rpte.rows.threads import thread_map
 from rpte.selection.fold_state import FoldState
 from rpte.selection.interactions import find_interactions
 from rpte.selection.search import Search
+from rpte.selection.shapes import choose_margin, choose_shapes, find_shapes, is_flag, prepare
 from rpte.structure.coding import TreeColumns, code_columns
 from rpte.structure.group_trees import grow_group, least_information
 from rpte.structure.groups import Interactions
 from rpte.structure.grower import GrowthLimits
 from rpte.structure.tree import MOST_BINS, Tree
-from rpte.table.table import Table
-from rpte.utils.arrays import Floats, Index, Int8s, Int32s
+from rpte.utils.arrays import Index, Int8s, Int32s
 from rpte.vocabulary.products import find_products
-from rpte.vocabulary.ramps import MARGINS, inner_limits, ramp, ramps
 from rpte.vocabulary.vocabulary import ORIGINAL, PAIR
 
 LEAVES, DEPTH = 8, 4  # of the tree of a group, at most
 REPLACES, BESIDE = "replaces", "beside"
 NO_PRODUCTS, OF_PAIRS, MANY = "", "of pairs", "many"  # no variable in two products, or in some
-# By how much a shape must be better than a simpler one: standard errors over folds, and nats.
-MARGIN_ERRORS, MARGIN_NATS = 1.0, 2.0
-TERM_NATS = 0.5  # that each term must gain beside its price
 MOST_PRODUCTS = 12
-FEWEST_MERGED = 3  # levels of a category, of which some may be merged
 PRODUCT_ERRORS = 1.0  # standard errors by which a model with products must be better
 PATIENCE = 4  # lengths that cost more than the best before, after which no longer one is tried
 
@@ -77,43 +56,6 @@ class Form:
 
     trees: tuple[tuple[int, str], ...] = ()
     products: str = NO_PRODUCTS
-
-
-@dataclass(frozen=True, slots=True)
-class ShapeChoice:
-    """The shape of a variable: its kind, and of how many terms."""
-
-    kind: Kind
-    size: int
-
-
-@dataclass(slots=True, eq=False)
-class Asked:
-    """What a base fit asks of some rows: its score, and the Newton step that it leaves undone."""
-
-    score: Floats  # (n,)
-    gradient: Floats  # minus the first derivative of half the deviance
-    curvature: Floats
-    own: dict[str, Floats]  # what each variable adds to the score
-
-    @classmethod
-    def of(cls, table: Table, score: Floats) -> Asked:
-        """Return what a score asks of the rows of a table."""
-        at = table.loss.residuals(score, table.y, table.weight)
-        return cls(score, at.gradient, at.hessian, {})
-
-
-@dataclass(slots=True, eq=False)
-class FoldShapes:
-    """What the base fit asks of the variables of a fold, and shapes that answer it."""
-
-    asked: Asked  # of training rows
-    held: Asked | None  # of held-out rows
-    columns: dict[str, Index] = field(default_factory=dict)  # places in the vocabulary
-    held_out: dict[str, Moments] = field(default_factory=dict)
-    shapes: dict[tuple[str, Kind], list[Shape]] = field(default_factory=dict)
-    trees: dict[tuple[int, str], int] = field(default_factory=dict)  # numbers of whole trees
-    choices: dict[str, ShapeChoice] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -242,265 +184,6 @@ def _same_terms(search: Search, one: Candidate, other: Candidate) -> bool:
     )
 
 
-def prepare(search: Search, fold: FoldState, base: CandidatePenalty) -> None:
-    """Compute what the base asks of every variable of a fold."""
-    if fold.found is None:
-        fold.learn(search.learner.without_trees(fold.train, fold.mined))
-    terms, fit = search.fit_at(base, fold)
-    design = search.design(fold, terms)
-    asked = Asked.of(fold.train, design.scores(fit))
-    held = None
-    if fold.valid is not None:
-        held = Asked.of(fold.valid, fold.held_out_score(design.rows, fit))
-    effects = _effects(terms, fit)
-    for name, coefficients in effects.items():
-        asked.own[name] = _effect(fold.train_terms.memory, fold, coefficients, fold.train.n_rows)
-        if held is not None:
-            held.own[name] = _effect(fold.valid_terms.memory, fold, coefficients, fold.test_rows)
-    fold.shapes = FoldShapes(asked, held)
-
-
-def choose_margin(search: Search) -> float:
-    """Choose how far inside the data effects end, by what lines explain of held-out rows."""
-    table, gains = search.learner.table, np.zeros(len(MARGINS))
-    names = _numbers(search)
-    lines = {n: [inner_limits(table, n, margin) for margin in MARGINS] for n in names}
-    for fold in search.all_folds:
-        own = [ramp(n, limits) for n, some in lines.items() for limits in some if limits]
-        _add_columns(search, fold, own)
-        if fold.valid is None:
-            continue
-        places = {column: j for j, column in enumerate(fold.structure.vocabulary.columns)}
-        for name, some in lines.items():
-            which = [places.get(ramp(name, limits), -1) if limits else -1 for limits in some]
-            if min(which) >= 0:
-                moments, held = _both_moments(fold, name, np.array(which, np.intp))
-                gains += [_gain_of_one(moments, held, at) for at in range(len(which))]
-    return MARGINS[int(np.argmax(np.round(gains, 6)))]
-
-
-def _numbers(search: Search) -> list[str]:
-    """Return the numbers that derived columns may read."""
-    variables, limits = search.learner.table.schema.variables, search.settings.limits
-    return [v.name for v in variables if v.kind == "number" and limits.derivable(v.name)]
-
-
-def _gain_of_one(moments: Moments, held: Moments | None, place: int) -> float:
-    """Return what a column of the training rows gains on held-out rows."""
-    own = moments.gram[place, place]
-    if held is None or own <= 0.0:
-        return 0.0
-    fit = np.array([moments.slope[place] / own])
-    return held.gain(np.array([place]), fit)
-
-
-def find_shapes(search: Search, fold: FoldState, margin: float) -> None:
-    """Find the shapes of every variable of a fold, of every kind."""
-    knots: dict[str, list[float]] = {}
-    for column in fold.structure.vocabulary.columns:
-        if isinstance(column, Hinge):
-            knots.setdefault(column.source, []).append(column.knot)
-    wanted: list[Column] = []
-    for name in _numbers(search):
-        limits = inner_limits(search.learner.table, name, margin)
-        if limits is not None:
-            wanted += [ramp(name, limits), *ramps(name, limits, knots.get(name, ()))]
-    _add_columns(search, fold, [*wanted, *_level_sets(search, fold)])
-    _fill_shapes(fold, set(wanted))
-
-
-def _fill_shapes(fold: FoldState, wanted: set[Column]) -> None:
-    """Compute moments and shapes of all variables; of ramps, those that are `wanted`."""
-    shapes, vocabulary = fold.shapes, fold.structure.vocabulary
-    shapes.columns = _columns_by_source(fold, wanted)
-    names = list(shapes.columns)
-    both = thread_map(lambda name: _both_moments(fold, name, shapes.columns[name]), names)
-    for name, (moments, held) in zip(names, both, strict=True):
-        some = [vocabulary.columns[j] for j in shapes.columns[name]]
-        if held is not None:
-            shapes.held_out[name] = held
-        for kind in KINDS:
-            shapes.shapes[name, kind] = shapes_by_size(some, moments, kind)
-
-
-def _both_moments(fold: FoldState, name: str, places: Index) -> tuple[Moments, Moments | None]:
-    """Return the moments of training rows and of held-out rows, centred in training."""
-    rows = np.array(fold.columns, np.intp)[places]
-    asked, held = fold.shapes.asked, fold.shapes.held
-    z = fold.train_terms.memory[rows][:, : fold.train.n_rows].astype(np.float64)
-    share = asked.curvature / asked.curvature.sum()
-    own = asked.own.get(name, np.zeros(fold.train.n_rows))
-    means, mean = z @ share, share @ own
-    train = _moments(z - means[:, None], own - mean, asked)
-    if held is None:
-        return train, None
-    z = fold.valid_terms.memory[rows][:, : fold.test_rows].astype(np.float64)
-    own = held.own.get(name, np.zeros(fold.test_rows))
-    return train, _moments(z - means[:, None], own - mean, held)
-
-
-def _moments(z: Floats, own: Floats, asked: Asked) -> Moments:
-    weighted = z * asked.curvature
-    return Moments(weighted @ z.T, weighted @ own + z @ asked.gradient)
-
-
-def _add_columns(search: Search, fold: FoldState, columns: Sequence[Column]) -> None:
-    """Add columns of one variable to the vocabulary of a fold, those that are new and allowed."""
-    vocabulary, limits, cache = (
-        fold.structure.vocabulary,
-        search.settings.limits,
-        search.learner.cache,
-    )
-    known = set(vocabulary.columns)
-    new = [c for c in dict.fromkeys(columns) if c not in known and limits.admits(c)]
-    entries = [cache.entry(column) for column in new]
-    varies = [at for at, entry in enumerate(entries) if entry.number >= 0]
-    if varies:
-        assert fold.found is not None
-        some = tuple(new[at] for at in varies)
-        more = vocabulary.with_shared(some, [entries[at] for at in varies])
-        fold.learn(replace(fold.found, structure=replace(fold.structure, vocabulary=more)))
-
-
-def _columns_by_source(fold: FoldState, wanted: set[Column]) -> dict[str, Index]:
-    """Return the columns that shapes of each variable are made of, without flags."""
-    found: dict[str, list[int]] = {}
-    schema, vocabulary = fold.train.schema, fold.structure.vocabulary
-    for j, column in enumerate(vocabulary.columns):
-        if len(set(column.sources)) > 1 or vocabulary.block[j] == PAIR:
-            continue
-        name = column.sources[0]
-        is_ramp = isinstance(column, Scale) and column.formula == "clip"
-        if not _is_flag(column, schema[name].kind) and (column in wanted or not is_ramp):
-            found.setdefault(name, []).append(j)
-    return {name: np.array(places, np.intp) for name, places in found.items()}
-
-
-def _is_flag(column: Column, kind: str) -> bool:
-    """Tell whether any shape of its variable may have a column beside it."""
-    return isinstance(column, Missing) or (isinstance(column, Level) and kind == "number")
-
-
-def _effects(terms: TermSet, fit: Floats) -> dict[str, dict[int, float]]:
-    """Return the coefficients of the columns of each variable."""
-    found: dict[str, dict[int, float]] = {}
-    first = 1 + len(terms.leaf_terms)
-    for j, coefficient in zip(terms.direct.tolist(), fit[first:].tolist(), strict=True):
-        sources = terms.vocabulary.columns[j].sources
-        if coefficient and len(set(sources)) == 1:
-            found.setdefault(sources[0], {})[j] = coefficient
-    return found
-
-
-def _effect(memory: Floats, fold: FoldState, effects: dict[int, float], n: int) -> Floats:
-    out = np.zeros(n)
-    for j, coefficient in effects.items():
-        out += coefficient * memory[fold.columns[j]][:n]
-    return out
-
-
-def _level_sets(search: Search, fold: FoldState) -> list[Column]:
-    """Return sets of levels whose effects on a fold are alike."""
-    train, vocabulary, curvature = (
-        fold.train,
-        fold.structure.vocabulary,
-        fold.shapes.asked.curvature,
-    )
-    singles: dict[str, list[int]] = {}
-    for j, column in enumerate(vocabulary.columns):
-        known = isinstance(column, Level) and vocabulary.block[j] == ORIGINAL
-        if known and train.schema[column.sources[0]].kind == "category":
-            singles.setdefault(column.sources[0], []).append(j)
-    found: list[Column] = []
-    for name, places in singles.items():
-        if len(places) < FEWEST_MERGED or not search.settings.limits.derivable(name):
-            continue
-        moments, _ = _both_moments(fold, name, np.array(places, np.intp))
-        known_levels = train.schema[name].levels
-        levels = [level for j in places for level in vocabulary.columns[j].levels]  # type: ignore[attr-defined]
-        codes = train.inputs.codes(name)
-        mass = np.bincount(np.maximum(codes, -1) + 1, curvature, len(known_levels) + 1)[1:]
-        own_mass = mass[[known_levels.index(level) for level in levels]]
-        merged = merged_levels(levels, moments, np.arange(len(places)), own_mass)
-        found += [Level(name, _in_schema_order(train, name, chosen)) for chosen in merged]
-    return found
-
-
-def _in_schema_order(table: Table, name: str, levels: Sequence[str]) -> tuple[str, ...]:
-    return tuple(level for level in table.schema[name].levels if level in levels)
-
-
-def choose_shapes(search: Search, family: ShapeFamily) -> None:
-    """Choose the kind and the number of terms of every variable's shape by held-out gains.
-
-    A fold goes by what the other folds hold out: its own held-out rows judge the whole model.
-    """
-    held = [fold for fold in search.folds if fold.valid is not None]
-    nats = _nats_per_condition(search)
-    for fold in search.all_folds:
-        others = [other for other in held if other is not fold] or held
-        names = list(fold.shapes.columns)
-        chosen = ((name, _choose(name, others, family, nats)) for name in names)
-        fold.shapes.choices = {name: found for name, found in chosen if found is not None}
-
-
-def _nats_per_condition(search: Search) -> float:
-    explained = max(search.evaluations[0].deviance - min(e.deviance for e in search.evaluations), 0)
-    total = sum(float(f.valid.weight.sum()) for f in search.folds if f.valid is not None)
-    return 0.5 * explained * search.price.per_condition * total
-
-
-def _choose(
-    name: str, folds: Sequence[FoldState], family: ShapeFamily, nats: float
-) -> ShapeChoice | None:
-    """Return the shape of a variable: the best of the base's family, or one better beyond chance.
-
-    What is held out chooses among many shapes of every variable, and the largest of many gains by
-    chance is large. The family of the base was chosen by whole models, which one variable cannot
-    overrule but by the standard error of its gain over the folds, and by some nats.
-    """
-    gains = _held_out_gains(name, folds, nats)
-    total = {choice: round(float(values.sum()), 9) for choice, values in gains.items()}
-    home = [choice for choice in gains if _is_home(choice.kind, family)]
-    best = max(home, key=lambda choice: total[choice], default=None)
-    for choice in sorted(gains, key=lambda c: -total[c]):
-        if best is None:
-            return choice
-        apart = gains[choice] - gains[best]
-        error = float(apart.std(ddof=1) * np.sqrt(len(apart))) if len(apart) > 1 else 0.0
-        if apart.sum() > max(MARGIN_ERRORS * error, MARGIN_NATS):
-            return choice
-    return best
-
-
-def _is_home(kind: Kind, family: ShapeFamily) -> bool:
-    """Tell whether a kind is of the base's family, and does not turn."""
-    own = {"curves": PIECES, "steps": STEPS, "levels": VALUES}.get(family)
-    if kind.family == VALUES:
-        return own == VALUES
-    return not kind.turns and kind.family in (LINE, LOG, SETS, own)
-
-
-def _held_out_gains(
-    name: str, folds: Sequence[FoldState], nats: float
-) -> dict[ShapeChoice, Floats]:
-    """Return what shapes of a variable gain on the held-out rows of each fold, less their price."""
-    gains: dict[ShapeChoice, Floats] = {}
-    for kind in KINDS:
-        for size in range(1, MOST_TERMS + 1):
-            by_fold = np.full(len(folds), -(nats + TERM_NATS) * size / len(folds))
-            longest = 0
-            for at, fold in enumerate(folds):
-                shapes: FoldShapes = fold.shapes
-                found = shapes.shapes.get((name, kind), [])[:size]
-                longest = max(longest, len(found))
-                if found and name in shapes.held_out:
-                    by_fold[at] += shapes.held_out[name].gain(found[-1].places, found[-1].fit)
-            if longest == size:
-                gains[ShapeChoice(kind, size)] = by_fold
-    return gains
-
-
 def offered(fold: FoldState, plan: LadderPlan, without: frozenset[str]) -> Index:
     """Return the columns of the chosen shapes, and flags, of variables that are not left out."""
     shapes, vocabulary, schema = fold.shapes, fold.structure.vocabulary, fold.train.schema
@@ -512,7 +195,7 @@ def offered(fold: FoldState, plan: LadderPlan, without: frozenset[str]) -> Index
     for j, column in enumerate(vocabulary.columns):
         name = column.sources[0]
         alone = len(set(column.sources)) == 1 and vocabulary.block[j] != PAIR
-        if alone and name not in without and _is_flag(column, schema[name].kind):
+        if alone and name not in without and is_flag(column, schema[name].kind):
             chosen.append(j)
     return np.array(sorted(chosen), np.intp)
 
@@ -529,8 +212,8 @@ def choose_terms_of(search: Search, fold: FoldState, plan: LadderPlan, form: For
     direct = offered(fold, plan, replaced)
     if form.products:
         direct = np.union1d(direct, _products(search, fold, plan, form.products))
-    trees = [fold.structure.trees[number] for number in numbers]
-    terms = TermSet(fold.structure.vocabulary, tuple(trees), direct, None, tuple(numbers))
+    grown = tuple(fold.structure.trees[number] for number in numbers)
+    terms = TermSet(fold.structure.vocabulary, grown, direct, None, tuple(numbers))
     with one_blas_thread():
         ladder = _ladder(search, fold, plan, terms)
     signs = _signs(fold, plan, direct)
@@ -550,7 +233,7 @@ def _signs(fold: FoldState, plan: LadderPlan, direct: Index) -> Int8s:
     for at, j in enumerate(direct.tolist()):
         column = fold.structure.vocabulary.columns[j]
         choice = fold.shapes.choices.get(column.sources[0])
-        shape = len(set(column.sources)) == 1 and not _is_flag(
+        shape = len(set(column.sources)) == 1 and not is_flag(
             column, schema[column.sources[0]].kind
         )
         if choice is not None and shape:

@@ -19,11 +19,10 @@ from rpte.structure.grower import (
     Node,
     OpenLeaf,
     best_first,
-    may_split,
     open_leaf,
     stack,
 )
-from rpte.utils.arrays import Floats, Index, Mask
+from rpte.utils.arrays import Floats, Index, Int32s, Mask
 
 
 def grow_group(
@@ -43,7 +42,7 @@ def grow_group(
     return best_first(task, opener)
 
 
-def _open(task: GrowthTask, node: int, rows: Index, depth: int) -> OpenLeaf | None:
+def _open(task: GrowthTask, node: int, rows: Int32s, depth: int) -> OpenLeaf | None:
     """Return the leaf with its splits, two levels deep where a child may be split again."""
     leaf = open_leaf(task, node, rows, depth)
     if leaf is None or depth + 1 >= task.limits.max_depth or len(leaf.total) > 3:
@@ -63,8 +62,3 @@ def least_information(total: float) -> float:
     ridge in rows would hide what they say.
     """
     return float(np.clip(total / 100.0, 0.3, 3.0))
-
-
-def may_grow(limits: GrowthLimits, total: Floats) -> bool:
-    """Tell whether a tree has anything to split."""
-    return may_split(limits, total, 0)

@@ -259,9 +259,9 @@ def _few_codes(held: Table, name: str, curvature: Floats, score: Floats, out: By
         size = len(held.schema[name].levels)
         mass = np.bincount(column[there], curvature[there], size)
         means = np.bincount(column[there], (curvature * score)[there], size)
-        means /= np.maximum(mass, 1e-300)
+        ranking = np.argsort(np.round(means / np.maximum(mass, 1e-300), 9), kind="stable")
         values = np.zeros(len(column))
-        values[there] = np.argsort(np.argsort(np.round(means, 9), kind="stable"))[column[there]]
+        values[there] = np.argsort(ranking)[column[there]]
     levels, place = np.unique(values[there], return_inverse=True)
     bins = np.arange(len(levels))
     if len(levels) > CELLS:
