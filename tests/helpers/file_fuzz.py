@@ -161,6 +161,24 @@ def moved_document(document: dict[str, Any], rng: random.Random) -> dict[str, An
     return sealed(changed(document, path, rng.choice(others(value))))
 
 
+NAMES = ("", " ", "\r", "a\nb", "\u2028", "\x00", "1", "=1+1", "é", "D1", "age", "x" * 300, "a=b")
+
+
+def renamed_document(document: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    """Return a document in which one name is another wherever it stands, and a hash that fits."""
+    names = sorted({value for _, value in fields(document) if isinstance(value, str)})
+    old, new = rng.choice(names), rng.choice(NAMES)
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {new if key == old else key: renamed(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [renamed(each) for each in value]
+        return new if value == old else value
+
+    return sealed(renamed(document))
+
+
 Path = tuple[str | int, ...]
 
 
