@@ -1,6 +1,7 @@
 """Exported scorecards: printed lines give the card's points, and the record tells what is lost."""
 
 import csv
+import re
 from html import unescape
 from html.parser import HTMLParser
 
@@ -11,9 +12,11 @@ from sklearn.metrics import roc_auc_score
 
 from export_models import NAMES, every_kind, golden, hostile_rows
 from fit_tables import mixed_case
+from model_files import stored
 from rpte import InputError, RPTEClassifier
 from rpte.export.exporting import check_export, read_record
 from rpte.export.scorecard.card import MEASURES
+from rpte.model.file import from_dict
 
 CASE = mixed_case()
 MODEL = RPTEClassifier(l1="4/n").fit(CASE.X, CASE.y).model_
@@ -158,3 +161,23 @@ def test_labels_of_any_type(tmp_path):
     for column in (y, pd.Series(y).astype(str)):
         record = model.export("scorecard", tmp_path / "c.csv", CASE.X.assign(y=column), label="y")
         assert len(record.notes) == 5
+
+
+def test_a_name_with_a_carriage_return_stays_in_its_cell(tmp_path):
+    y = CASE.y
+    X = CASE.X.rename(columns={"age": "a\rge"}).replace({"region": {"north": "no\rrth"}})
+    model = RPTEClassifier(l1="4/n").fit(X, y).model_
+    assert "a\rge" in model.components[0].sources
+    assert model.export("scorecard", tmp_path / "card.csv", X).holds
+    lines = lines_of(tmp_path / "card.csv")
+    assert any("a\rge" in line["characteristic"] for line in lines)
+
+
+def test_a_card_of_times_far_out_says_how_far_it_is_from_the_model(tmp_path):
+    made, path = stored("trial"), tmp_path / "card.csv"
+    model = from_dict(made.copy())
+    given = {"horizons": [5.0], "stratum": "north"}
+    assert model.export("scorecard", path, made.X, **given).holds
+    record = check_export(model, path, made.X.assign(age=1e7, power=1e9).head(3))
+    assert record.holds
+    assert re.search(r"a factor of 10\^\d+ of the hazard", record.notes[0])

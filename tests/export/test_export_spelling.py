@@ -138,7 +138,7 @@ def test_levels_that_are_one_number(target, options, tmp_path):
 def test_levels_that_are_one_number_are_refused_where_cells_have_no_type(target, tmp_path):
     if target == "sql":
         pytest.importorskip("sqlglot")
-    with pytest.raises(InputError, match=r"\['1.1', '1.10'\].*which of them a number stands for"):
+    with pytest.raises(InputError, match=r"\['1.1', '1.10'\].*which of them a cell stands for"):
         TWICE.export(target, tmp_path / "m")
 
 

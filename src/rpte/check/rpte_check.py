@@ -3316,12 +3316,12 @@ def table_checks(
     if expect is not None:
         yield from expected_checks(columns, expect)
     if out is not None:
-        written = io.StringIO()
-        lines = csv.writer(written, lineterminator="\n")
+        written = io.StringIO()  # a cell with a character of the line ending is quoted
+        lines = csv.writer(written, lineterminator="\r\n")
         lines.writerow(["row", *columns])
         lines.writerows(zip(range(1, len(rows) + 1), *columns.values(), strict=True))
         try:
-            Path(out).write_text(written.getvalue(), encoding="utf-8")
+            Path(out).write_text(written.getvalue(), encoding="utf-8", newline="")
         except OSError as error:
             raise Problem(str(error)) from error
 

@@ -23,6 +23,7 @@ from rpte.model.unknown import check_unknown, present_cells
 from rpte.table.files import FORMATS, check_writable
 from rpte.table.inputs import Inputs
 from rpte.table.target import TargetValues, known_classes
+from rpte.utils.csv_text import frame_csv
 from rpte.utils.output import writing
 
 if TYPE_CHECKING:
@@ -246,9 +247,7 @@ class _CSV:
         self.file, self.separator, self.begun = file, separator, False
 
     def __call__(self, frame: pd.DataFrame) -> None:
-        text = frame.to_csv(
-            index=False, sep=self.separator, lineterminator="\n", header=not self.begun
-        )
+        text = frame_csv(frame, self.separator, header=not self.begun)
         self.file.write(text.encode("utf-8"))
         self.begun = True
 

@@ -37,6 +37,7 @@ from rpte.model.model import Model
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
 from rpte.utils.arrays import Floats
+from rpte.utils.csv_text import frame_csv
 from rpte.utils.kept import EDITED, MODEL
 from rpte.utils.output import check_output
 
@@ -133,7 +134,7 @@ def score(
     scores = scored(rows)
     say_flags(loaded, flags_of(loaded, rows.inputs), rows.inputs.n_rows)
     if output is None:
-        typer.echo(scores.to_csv(index=False, lineterminator="\n"), nl=False)
+        typer.echo(frame_csv(scores), nl=False)
         return
     write_table(scores, output)
     say(f"Wrote {output}: {len(scores)} rows")

@@ -148,6 +148,6 @@ def check_levels(target: str, form: Form) -> None:
         if isinstance(given, CategoryInput) and given.doubtful:
             raise InputError(
                 f"'{given.name}' has the levels {list(given.doubtful[:4])}, and {target} cannot "
-                "tell which of them a number stands for; make them one level, or give them names "
-                "that are no numbers, and fit again"
+                "tell which of them a cell stands for, since blanks around a text and zeros after "
+                "a number do not count; make them one level, or rename them, and fit again"
             )

@@ -17,6 +17,7 @@ from rpte.table.cells import MARKERS, typed, with_points
 from rpte.table.column import distinct, is_absent
 from rpte.table.inputs import factorized, repeated
 from rpte.table.schema import Schema
+from rpte.utils.csv_text import frame_csv
 from rpte.utils.output import check_folder, is_stream, write_bytes
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
     match _written_format(path):
         case "CSV":
             separator = "\t" if _ending(path) == ".tsv" else ","
-            text = frame.to_csv(index=False, sep=separator, lineterminator="\n").encode("utf-8")
+            text = frame_csv(frame, separator).encode("utf-8")
             buffer.write(gzip.compress(text, mtime=0) if _zipped(path) else text)
         case "Parquet":
             frame.to_parquet(buffer, index=False)

@@ -12,7 +12,6 @@ the relativities multiply to the mean.
 """
 
 import csv
-import io
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -30,6 +29,7 @@ from rpte.export.target import ROUNDING, Answers, Options, Target
 from rpte.model.parts import DirectTerm, TreeTerms, path_sources, path_text
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats
+from rpte.utils.csv_text import rows_csv
 
 OPTIONS = {"format": None}
 BASE, HOLDS, SLOPE, BASELINE = "base", "where it holds", "per unit", "baseline hazard"
@@ -116,11 +116,7 @@ def _line(form: Form, coefficient: float, said: Said, support: float, mean: floa
 
 def write(form: Form, options: Options) -> str:
     """Return the table."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([field.name for field in fields(Line)])
-    writer.writerows(astuple(line) for line in lines_of(form))
-    return out.getvalue()
+    return rows_csv([[field.name for field in fields(Line)], *map(astuple, lines_of(form))])
 
 
 def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:

@@ -6,7 +6,6 @@ is that the printed lines give the card's own points; how far the card is from t
 """
 
 import csv
-import io
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import astuple, fields
@@ -32,6 +31,7 @@ from rpte.scorecard.card import Line, Scale, card_page, card_text
 from rpte.table.inputs import Inputs, as_array, column_names
 from rpte.table.target import as_classes
 from rpte.utils.arrays import Floats, Ints
+from rpte.utils.csv_text import rows_csv
 
 SCALE = {field.name: field.default for field in fields(Scale)}
 OPTIONS = {"format": None, **SCALE, "label": None, "card": None}
@@ -83,11 +83,7 @@ def write(form: Form, options: Options) -> str:
 
 def card_csv(card: Scorecard) -> str:
     """Return the lines of the card as a table."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([field.name for field in fields(Line)])
-    writer.writerows(astuple(line) for line in card.lines())
-    return out.getvalue()
+    return rows_csv([[field.name for field in fields(Line)], *map(astuple, card.lines())])
 
 
 def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
@@ -178,7 +174,7 @@ def time_differences(form: Form, card: Scorecard, X: Any, found: Floats) -> tupl
     said = [
         f"the card differs from the model by {(gap * abs(card.scale.factor)).mean():.2f} points on "
         f"average and {gap.max() * abs(card.scale.factor):.1f} at most: a factor of "
-        f"{math.exp(gap.max()):.3g} of the hazard"
+        f"{_power_text(float(gap.max()))} of the hazard"
     ]
     both = (expected_survival(card.model, values, form.horizons) for values in (found, score))
     mine, own = both
@@ -186,6 +182,12 @@ def time_differences(form: Form, card: Scorecard, X: Any, found: Floats) -> tupl
         moved = np.abs(mine[name] - own[name])
         said.append(f"{name}: {moved.mean():.4f} on average and {moved.max():.4f} at most")
     return tuple(said)
+
+
+def _power_text(exponent: float) -> str:
+    """Return e to a power, which may be more than a float holds, with three digits."""
+    ten = exponent / math.log(10)
+    return f"{math.exp(exponent):.3g}" if ten < 300 else f"10^{ten:.0f}"
 
 
 def labels(model: Model, X: Any, label: str) -> Floats:
