@@ -178,6 +178,12 @@ def _build_one(document: dict[str, Any]) -> AnyModel:
     load = model.audit().miu
     if model.bound < load:
         raise ModelFileError(f"bound is {model.bound}, below the audit load of {load} conditions")
+    # A ledger holds hashes of the text: of another that reads the same it says nothing.
+    if model.ledger and to_dict(model, document["version"])["hash"] != content_hash(document):
+        raise ModelFileError(
+            "the file has a ledger and is not written as the library writes it, such as 30 for "
+            "30.0; save the edited model again with the library"
+        )
     return model
 
 
