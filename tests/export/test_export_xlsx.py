@@ -434,3 +434,12 @@ def test_the_command(tmp_path):
     sheet = openpyxl.load_workbook(out)["Cases"]
     assert [sheet.cell(row, 1).value for row in (6, 45, 46)] == [1, 40, None]
     assert sheet.cell(6, 2).value == "row 1"
+
+
+@office
+@pytest.mark.parametrize("intercept", [-30.0, -600.0])
+def test_tiny_hazard_ratios_are_read_to_the_last_digits(intercept, tmp_path):
+    """The text of a tiny number has fewer digits than the number."""
+    model = replace(stored_model("trial")[0], intercept=intercept)
+    rows = stored_model("trial")[1].head(5)
+    assert model.export("xlsx", tmp_path / "m.xlsx", rows, horizons=[5.0], stratum="north").holds

@@ -21,10 +21,9 @@ from rpte.export.target import Answers, Options
 from rpte.utils.arrays import Floats
 
 SECONDS = 1800
-DIGITS = "Digits"
-# What is left of a number beyond the 15 digits that LibreOffice writes. SLN is (a - b) / c; a plain
-# a - b would be 0.
-REST = 'SLN({0},VALUE({0}&""),1)'
+# LibreOffice writes 15 digits: a number is read as that of its text, which has fewer digits where
+# the number is tiny, and what is left. SLN is (a - b) / c; a plain a - b would be 0.
+DIGITS = {"Digits": 'VALUE({0}&"")', "Rest": 'SLN({0},VALUE({0}&""),1)'}
 
 
 def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
@@ -62,7 +61,8 @@ def fill_workbook(path: Path, form: Form, cells: Cells, folder: Path) -> list[Pa
     workbook, cells = _load(path), to_the_letter(form, cells)
     sheet = workbook[CASES]
     layout = Layout(form, sheet.max_row - FIRST + 1)
-    _add_digits(workbook.create_sheet(DIGITS), layout)
+    for name, formula in DIGITS.items():
+        _add_digits(workbook.create_sheet(name), layout, formula)
     found = []
     for start in range(0, cells.n_rows, layout.rows):
         stop = min(start + layout.rows, cells.n_rows)
@@ -73,12 +73,12 @@ def fill_workbook(path: Path, form: Form, cells: Cells, folder: Path) -> list[Pa
     return found
 
 
-def _add_digits(sheet: Any, layout: Layout) -> None:
-    """Write formulas for the last digits of every result that is a number."""
+def _add_digits(sheet: Any, layout: Layout, formula: str) -> None:
+    """Write a formula for every result that is a number."""
     for column in (column for name, column in layout.lines.items() if name != CHOSEN):
         for row in range(FIRST, layout.last + 1):
             cell = sheet.cell(row, column)
-            cell.value = f"={REST.format(f'{CASES}!{cell.coordinate}')}"
+            cell.value = f"={formula.format(f'{CASES}!{cell.coordinate}')}"
 
 
 def _load(path: Path) -> Any:
@@ -109,15 +109,16 @@ def recompute(office: str, workbooks: Sequence[Path], folder: Path) -> None:
 def read_lines(form: Form, cells: Cells, workbooks: Sequence[Path]) -> dict[str, Floats]:
     """Return the lines that recomputed workbooks hold, for all rows."""
     layout = Layout(form, 1)
-    shown, rests = ([r for path in workbooks for r in _rows(path, s)] for s in (CASES, DIGITS))
-    rows = list(zip(shown, rests, strict=True))[: cells.n_rows]
+    sheets = ([r for path in workbooks for r in _rows(path, s)] for s in (CASES, *DIGITS))
+    rows = list(zip(*sheets, strict=True))[: cells.n_rows]
     found = {
-        name: np.array([_number(row[c - 1]) + _number(rest[c - 1]) for row, rest in rows])
+        name: np.array([_number(high[c - 1]) + _number(rest[c - 1]) for _, high, rest in rows])
         for name, c in layout.lines.items()
+        if name != CHOSEN
     }
     if form.classes:
         place = layout.lines[CHOSEN] - 1
-        found[CHOSEN] = class_numbers(form, [row[place] for row, _ in rows])
+        found[CHOSEN] = class_numbers(form, [shown[place] for shown, _, _ in rows])
     return found
 
 
