@@ -18,6 +18,7 @@ from sklearn.model_selection import KFold
 pa = pytest.importorskip("pyarrow", reason="tables in files need pyarrow, the extra 'files'")
 from pyarrow import dataset as ds  # noqa: E402
 from pyarrow import parquet  # noqa: E402
+from sklearn.base import clone
 
 import rpte  # noqa: E402
 from rpte import Limits, RPTEClassifier, RPTERegressor  # noqa: E402
@@ -414,3 +415,14 @@ def test_a_table_larger_than_the_memory_that_is_allowed(tmp_path):
     assert found["rows"] == rows
     assert found["terms"] >= 2
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith("rpte-")] == []
+
+
+def test_the_profile_of_fractional_weights_is_that_of_memory(tmp_path):
+    """They are added block by block, and rounded so that this does not show."""
+    weight = np.random.default_rng(2).choice([0.1, 0.3, 1.7], len(TABLE))
+    table, task = TABLE.assign(weight=weight), TASKS["two classes"]
+    made = task.estimator(l1=0.05, max_trees=0, profile="full")
+    path = written(table[[*task.columns(), "weight"]], tmp_path)
+    stored = clone(made).fit(path, task.y, sample_weight="weight", cache_dir=tmp_path).model_
+    memory = made.fit(table[[*task.features]], table[task.y], weight).model_
+    assert stored.data["profile"] == memory.data["profile"]

@@ -33,6 +33,7 @@ from export_models import (
     variables,
     with_gaps,
 )
+from model_files import stored
 from rpte import InputError, RPTEWarning
 from rpte.cli import app
 from rpte.columns.kinds import Level, Missing, Value
@@ -41,6 +42,7 @@ from rpte.export.excel import run as xlsx_run
 from rpte.export.lower import make_form
 from rpte.export.parity import compare, expected
 from rpte.export.target import ROUNDING, Answers, find_target, settle_options
+from rpte.model.file import from_dict
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.structure.tree import Split
 from rpte.table.schema import Schema, Variable
@@ -440,6 +442,7 @@ def test_the_command(tmp_path):
 @pytest.mark.parametrize("intercept", [-30.0, -600.0])
 def test_tiny_hazard_ratios_are_read_to_the_last_digits(intercept, tmp_path):
     """The text of a tiny number has fewer digits than the number."""
-    model = replace(stored_model("trial")[0], intercept=intercept)
-    rows = stored_model("trial")[1].head(5)
-    assert model.export("xlsx", tmp_path / "m.xlsx", rows, horizons=[5.0], stratum="north").holds
+    made = stored("trial")
+    model = replace(from_dict(made.copy()), intercept=intercept)
+    given = {"horizons": [5.0], "stratum": "north"}
+    assert model.export("xlsx", tmp_path / "m.xlsx", made.X.head(5), **given).holds

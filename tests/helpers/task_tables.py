@@ -105,8 +105,7 @@ TASKS = {
     "balanced": Task(
         "bad",
         {"sample_weight": "times"},
-        # A profile adds weights that are no multiples of one half block by block.
-        {"class_weight": "balanced", "positive": "no", "profile": "none"},
+        {"class_weight": "balanced", "positive": "no"},
     ),
     "gamma": Task("cost", {"sample_weight": "times"}, {"loss": "gamma", "max_trees": 2}),
 }

@@ -27,6 +27,7 @@ SMALL = 5
 TOO_SMALL, HIDDEN = "<5", "hidden"
 LINES = 10_000  # hashed at a time
 WEIGHT_DIGITS = 9  # sums of weights are rounded differently in different orders
+PROFILE_DIGITS = 12  # of such sums in a profile, which holds every whole number of rows
 
 
 def fingerprint(
@@ -162,6 +163,10 @@ def _column(
     return column_profile(inputs.schema[name], float(weight.sum()), missing, cells, numbers, full)
 
 
+def _rounded(weight: float) -> float:
+    return float(f"{weight:.{PROFILE_DIGITS}g}")
+
+
 def column_profile(
     variable: Variable,
     total: float,
@@ -170,8 +175,12 @@ def column_profile(
     numbers: NumberSummary,
     full: bool,
 ) -> dict[str, Any]:
-    """Return the profile of a variable: weight of all rows, of missing cells, of levels."""
-    shown = _hidden([missing, *cells.values(), numbers.total], full)
+    """Return the profile of a variable: weight of all rows, of missing cells, of levels.
+
+    Weights are rounded, so that the order in which they were added does not matter.
+    """
+    total, missing, *sums = map(_rounded, (total, missing, *cells.values(), numbers.total))
+    shown = _hidden([missing, *sums], full)
     number = variable.kind == "number"
     return {
         "name": variable.name,
