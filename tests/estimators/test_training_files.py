@@ -18,7 +18,7 @@ from sklearn.model_selection import KFold
 pa = pytest.importorskip("pyarrow", reason="tables in files need pyarrow, the extra 'files'")
 from pyarrow import dataset as ds  # noqa: E402
 from pyarrow import parquet  # noqa: E402
-from sklearn.base import clone
+from sklearn.base import clone  # noqa: E402
 
 import rpte  # noqa: E402
 from rpte import Limits, RPTEClassifier, RPTERegressor  # noqa: E402
@@ -421,7 +421,7 @@ def test_the_profile_of_fractional_weights_is_that_of_memory(tmp_path):
     """They are added block by block, and rounded so that this does not show."""
     weight = np.random.default_rng(2).choice([0.1, 0.3, 1.7], len(TABLE))
     table, task = TABLE.assign(weight=weight), TASKS["two classes"]
-    made = task.estimator(l1=0.05, max_trees=0, profile="full")
+    made = task.estimator(max_inspection_units=6, profile="full")
     path = written(table[[*task.columns(), "weight"]], tmp_path)
     stored = clone(made).fit(path, task.y, sample_weight="weight", cache_dir=tmp_path).model_
     memory = made.fit(table[[*task.features]], table[task.y], weight).model_
