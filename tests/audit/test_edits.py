@@ -292,18 +292,18 @@ def test_the_original_keeps_its_hash(tmp_path):
     assert document["hash"] == content_hash(document)
 
 
-def grid():
+def grid(seed=3):
     """Return a table on which trees of two variables are found, and what its rows differ by."""
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(seed)
     X = {"a": rng.uniform(0, 10, 300).round(1), "b": rng.uniform(0, 10, 300).round(1)}
     high, low = (X["a"] > 5) & (X["b"] > 4), (X["a"] <= 5) & (X["b"] > 6)
     X["zone"] = rng.choice(["north", "south"], 300)
     return X, 1.5 * high - 1.5 * low + 0.5 * (X["zone"] == "north"), rng
 
 
-def fitted_task(task):
+def fitted_task(task, seed=3):
     """Return a model of a task with a tree, its table, and the weights of rows in its means."""
-    X, effect, rng = grid()
+    X, effect, rng = grid(seed)
     asked = {"l1": 0.03, "max_depth": 2}
     days = rng.uniform(30, 700, 300).round()
     mean = np.exp(effect) * days / 365
@@ -313,10 +313,11 @@ def fitted_task(task):
     if task == "three classes":
         y = np.array(["p", "q", "r"])[(effect > 0.5).astype(int) + (rng.random(300) < 0.3)]
         return rpte.RPTEClassifier(**asked).fit(X, y).model_, rpte.Labelled(X, y), None
-    if task == "survival":
+    if task in ("survival", "discrete"):
         latent = rng.exponential(np.exp(-effect))
         y = (latent < 2.0, np.minimum(latent, 2.0))
-        return rpte.RPTESurvival(**asked).fit(X, y).model_, rpte.Labelled(X, y), None
+        loss = {"loss": "discrete", "intervals": 8} if task == "discrete" else {}
+        return rpte.RPTESurvival(**asked, **loss).fit(X, y).model_, rpte.Labelled(X, y), None
     y = {
         "squared_error": lambda: effect + rng.normal(0, 0.5, 300),
         "poisson": lambda: rng.poisson(mean).astype(float),
@@ -329,19 +330,19 @@ def fitted_task(task):
     return model, rpte.Labelled(X, y, **given), None if power is None else days**power
 
 
-def every_edit(model):
-    """Yield an edit of every kind: of a leaf, leaves, a tree, a direct term and a variable."""
+def edits_of_kinds(model):
+    """Return edits by kind: of each leaf, pair of leaves, tree, direct term and variable."""
     outline = getattr(model, "outline", model)
-    tree = outline.trees[0]
-    spoken = next(n for n, leaf in enumerate(tree.leaves) if leaf.coefficient)
-    yield {"drop_terms": [tree.leaf_name(spoken)]}
-    paths = list(tree.tree.paths())
-    pair = next(n for n in range(len(paths)) if paths[n][:-1] == paths[n + 1][:-1])
-    yield {"merge": [[tree.leaf_name(pair), tree.leaf_name(pair + 1)]]}
-    yield {"drop_terms": [tree.name]}
-    if outline.direct:
-        yield {"drop_terms": [outline.direct[0].name]}
-    yield {"drop_sources": [outline.sources[0]]}
+    found = {kind: [] for kind in ("leaf", "pair", "tree", "term", "source")}
+    for tree in outline.trees:
+        spoken = [n for n, leaf in enumerate(tree.leaves) if np.any(leaf.coefficient)]
+        found["leaf"] += [{"drop_terms": [tree.leaf_name(n)]} for n in spoken]
+        names = [[tree.leaf_name(a), tree.leaf_name(b)] for a, b in siblings(tree)]
+        found["pair"] += [{"merge": [pair]} for pair in names]
+        found["tree"].append({"drop_terms": [tree.name]})
+    found["term"] = [{"drop_terms": [term.name]} for term in outline.direct]
+    found["source"] = [{"drop_sources": [source]} for source in outline.sources]
+    return {kind: edits for kind, edits in found.items() if edits}
 
 
 def mean_scores(model, table, weight):
@@ -350,20 +351,31 @@ def mean_scores(model, table, weight):
     return mean - mean.mean() if mean.ndim else mean
 
 
-TASKS = ("classes", "three classes", "squared_error", "poisson", "gamma", "tweedie", "survival")
+TASKS = (
+    *("classes", "three classes", "squared_error", "poisson", "gamma", "tweedie"),
+    *("survival", "discrete"),
+)
+
+
+def assert_edited(model, table, weight, asked):
+    """An edit keeps the mean score and every check on the table; return what it leaves."""
+    before = mean_scores(model, table, weight)
+    edited = rpte.edit(model, **asked, **WHO)
+    mean = mean_scores(edited, table, weight)
+    np.testing.assert_allclose(mean, before, atol=1e-6, err_msg=str(asked))
+    beside = {role: each for role, each in table.beside.items() if each is not None}
+    checks = edited.verify(table.X, table.y, **beside)
+    assert [check for check in checks if not check.holds] == [], asked
+    return edited
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_edits_of_every_kind_keep_the_mean_score_and_verify(task):
     model, table, weight = fitted_task(task)
-    before = mean_scores(model, table, weight)
-    for asked in every_edit(model):
-        edited = rpte.edit(model, **asked, **WHO)
-        mean = mean_scores(edited, table, weight)
-        np.testing.assert_allclose(mean, before, atol=1e-6, err_msg=str(asked))
-        beside = {role: each for role, each in table.beside.items() if each is not None}
-        checks = edited.verify(table.X, table.y, **beside)
-        assert [check for check in checks if not check.holds] == [], asked
+    kinds = edits_of_kinds(model)
+    assert {"leaf", "pair", "tree", "source"} <= set(kinds)
+    for edits_of_kind in kinds.values():
+        assert_edited(model, table, weight, edits_of_kind[0])
 
 
 @pytest.mark.parametrize("at_hand", [True, False])

@@ -1,14 +1,11 @@
 """The checker agrees with the library to the last bit, and finds what was tampered with."""
 
-import csv
 import importlib.resources
-import io
 import json
 import math
 import random
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +16,13 @@ from hypothesis import strategies as st
 
 import rpte
 from data_folder import DATA, needs_data
+from dirty_tables import ODD, checker_scores, library_scores, plain, scores_of_dirty
 from effort import examples
 from file_fuzz import damaged_bytes, damaged_document, moved_document, places, verdicts
 from fit_tables import cases
 from model_files import (
     CLASS_NAMES,
     EVERY_NAME,
-    NAMES,
     NUMBER_NAMES,
     direct,
     sealed,
@@ -35,7 +32,6 @@ from model_files import (
 )
 from rpte.check import rpte_check
 from rpte.columns.logarithm import logarithm
-from rpte.errors import InputError
 from rpte.model.file import from_dict, to_dict
 from rpte.model.format import CAUSES_SCHEMA, SCHEMAS
 from rpte.table.files import read_table
@@ -44,29 +40,6 @@ from rpte.utils.exponential import exponential
 GOLDEN = Path(__file__).parents[1] / "golden"
 FILES = sorted(p for p in GOLDEN.glob("*/*.json") if not p.name.endswith(".rows.json"))
 SOURCE = Path(rpte_check.__file__)
-ODD = (
-    *("", " ", "NA", "nan", "None", "null", "inf", "-inf", "1e400", "1e301", "1e300", "-0", "-0.0"),
-    *(
-        " 3.5",
-        "4 ",
-        "+4",
-        ".5",
-        "5.",
-        "1e3",
-        "1E-3",
-        "007",
-        "00",
-        "0",
-        "00.5",
-        "1_0",
-        "0x1",
-        "1,5",
-        "0e5",
-        "0 5",
-    ),
-    *("-9", "-9.0", " -9", "-8", "True", "False", "true", "north", " north ", "east", "never", "é"),
-    *("(other)", "a", "1", "1.0", "2", "12345678901234567890", "0.1", "3e-5", "u", "v", "x;y", "٣"),
-)
 
 
 def run(*arguments):
@@ -76,42 +49,6 @@ def run(*arguments):
         text=True,
         check=False,
     )
-
-
-def library_scores(document, path):
-    """Return the library's scores of a CSV file, None if it refuses the file."""
-    model = from_dict(document)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            frame = read_table(path, schema=model.schema)
-            known = [n for n in frame if not model.schema.named or n in model.schema.names]
-            return [flat_hex(value) for value in model.score(frame[known]).tolist()]
-        except InputError:
-            return None
-
-
-def checker_scores(document, path):
-    try:
-        rows = rpte_check.read_rows(document, str(path))
-    except rpte_check.Problem:
-        return None
-    if rpte_check.is_several(document):
-        models = rpte_check.each_class(document)
-        return [flat_hex([rpte_check.score(one, row) for one in models]) for row in rows]
-    return [flat_hex(rpte_check.score(document, row)) for row in rows]
-
-
-def flat_hex(value):
-    """Return a score in hexadecimal, or those of all classes."""
-    return list(map(flat_hex, value)) if isinstance(value, list) else float(value).hex()
-
-
-def plain(X):
-    """Return a table of the tests as texts, None for missing."""
-    if isinstance(X, np.ndarray):
-        X = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
-    return X.astype(object).where(X.notna(), None)
 
 
 def test_it_runs_alone(tmp_path):
@@ -165,34 +102,13 @@ def test_golden_files(path, tmp_path):
     assert ": row 1: " in done.stdout
 
 
-def dirty_text(frame, rng, share):
-    """Return a CSV file of a table with odd cells, in an odd shape."""
-    out = io.StringIO()
-    delimiter = rng.choice(",;\t|")
-    quoting = rng.choice((csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
-    writer = csv.writer(
-        out, delimiter=delimiter, quoting=quoting, lineterminator=rng.choice(("\n", "\r\n"))
-    )
-    writer.writerow([f" {name}" if rng.random() < 0.1 else name for name in frame.columns])
-    for row in frame.itertuples(index=False):
-        cells = ["" if cell is None else str(cell) for cell in row]
-        writer.writerow([rng.choice(ODD) if rng.random() < share else cell for cell in cells])
-    return out.getvalue()
-
-
-@pytest.mark.parametrize("name", NAMES + NUMBER_NAMES + CLASS_NAMES)
+@pytest.mark.parametrize("name", EVERY_NAME)
 def test_dirty_tables(name, tmp_path):
     """Whatever stands in the cells, both give the same scores, or both refuse."""
-    made, rng, outcomes = stored(name), random.Random(name), []
-    frame = plain(made.X)
+    rng, outcomes = random.Random(name), []
     for share in [0.0, 0.002, 0.01, 0.05] * 6 + [0.0]:
-        rows = frame.sample(rng.randrange(5, 40), random_state=rng.randrange(10**6))
-        path = tmp_path / "dirty.csv"
-        path.write_bytes(
-            dirty_text(rows, rng, share).encode(rng.choice(("utf-8", "utf-8-sig", "utf-16")))
-        )
-        here, there = library_scores(made.document, path), checker_scores(made.document, path)
-        assert here == there, path.read_bytes()
+        here, there = scores_of_dirty(name, rng, share, tmp_path / "dirty.csv")
+        assert here == there, (tmp_path / "dirty.csv").read_bytes()
         outcomes.append(here is not None)
     assert any(outcomes)
 
