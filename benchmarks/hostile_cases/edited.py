@@ -7,9 +7,10 @@ import warnings
 from functools import cache
 from typing import Any
 
+from test_edits import TASKS, assert_edited, edits_of_kinds, fitted_task
+
 import rpte
 from hostile_cases.case import Case, Result
-from test_edits import TASKS, assert_edited, edits_of_kinds, fitted_task
 
 SEQUENCES, LONGEST = 6, 5
 # What an edit is refused for: it changes nothing, or a leaf of a pair has been merged or dropped.

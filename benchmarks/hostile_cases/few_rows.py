@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import numpy as np
+from test_few_rows import ESTIMATORS, check
 
 from hostile_cases.case import Case, Result
-from test_few_rows import ESTIMATORS, check
 
 GROUPS = 36  # of two or three distinct rows each
 SIZES = 3  # of each estimator

@@ -22,6 +22,8 @@ from rpte.losses.tweedie import Tweedie
 ROWS = 80
 SHARES = [0.3, 0.03, 0.003]
 TIES = ["efron", "breslow"]
+NOISES = [0.0, 0.1]
+FORMS = ["plain", "entry", "strata"]
 
 
 def columns(rng):
@@ -117,11 +119,8 @@ SINGLE = {
 }
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.1])
-@pytest.mark.parametrize("share", SHARES)
-@pytest.mark.parametrize("name", SINGLE)
-def test_one_score(name, share, noise):
-    rng = np.random.default_rng(1)
+def check_one_score(name, share, noise, seed=1):
+    rng = np.random.default_rng(seed)
     x, (loss, target) = columns(rng), SINGLE[name]
     y = target(x[:, 0], noise * rng.normal(size=ROWS))
     design = replace(make_design([], x, np.arange(ROWS) % 2.0), y=y, loss=loss)
@@ -130,10 +129,15 @@ def test_one_score(name, share, noise):
         assert_optimal(by_rows(unit_of(name, y)), x, fit, l1_ratio)
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("share", SHARES)
-def test_several_classes(share, noise):
-    rng = np.random.default_rng(2)
+@pytest.mark.parametrize("name", SINGLE)
+def test_one_score(name, share, noise):
+    check_one_score(name, share, noise)
+
+
+def check_several_classes(share, noise, seed=2):
+    rng = np.random.default_rng(seed)
     x = columns(rng)
     y = np.searchsorted([-0.5, 0.5], x[:, 0] + noise * rng.normal(size=ROWS))
     given = x.T.copy(), y.astype(float), np.ones(ROWS), np.ones(4), np.zeros(4, np.int8)
@@ -147,6 +151,12 @@ def test_several_classes(share, noise):
         return -2 * np.log(p[own]).mean(), 2 * slope / ROWS
 
     assert_optimal(loss, x, solve_classes(problem, share * problem.lambda_max()))
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("share", SHARES)
+def test_several_classes(share, noise):
+    check_several_classes(share, noise)
 
 
 def steps_of(rows, ties):
@@ -193,12 +203,8 @@ def hazards(x, rows, ties, weight=None) -> AnyProblem:
     return PartialLikelihood(design, RiskSets.of(rows, weight, ties))
 
 
-@pytest.mark.parametrize("form", ["plain", "entry", "strata"])
-@pytest.mark.parametrize("noise", [0.0, 0.1])
-@pytest.mark.parametrize("tied", [False, True])
-@pytest.mark.parametrize("ties", TIES)
-def test_times(ties, tied, noise, form):
-    rng = np.random.default_rng(3)
+def check_times(ties, tied, noise, form, seed=3):
+    rng = np.random.default_rng(seed)
     x = columns(rng)
     rows = timed(rng, x, noise, 0.8, tied, form)
     problem = hazards(x, rows, ties)
@@ -207,8 +213,16 @@ def test_times(ties, tied, noise, form):
         assert_optimal(partial_likelihood(rows, ties), x, fit, l1_ratio)
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("ties", TIES)
+def test_times(ties, tied, noise, form):
+    check_times(ties, tied, noise, form)
+
+
 @pytest.mark.parametrize("ties", [*TIES, "grouped"])
-@pytest.mark.parametrize("form", ["plain", "entry", "strata"])
+@pytest.mark.parametrize("form", FORMS)
 def test_second_derivatives_of_times(form, ties):
     """Those of single times are differences of gradients; taken together they are larger."""
     rng = np.random.default_rng(4)
@@ -254,9 +268,8 @@ def intervals(rows):
     return loss
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.1])
-def test_intervals(noise):
-    rng = np.random.default_rng(5)
+def check_intervals(noise, seed=5):
+    rng = np.random.default_rng(seed)
     x = columns(rng)
     time = -2 * x[:, 0] + noise * rng.normal(size=ROWS)
     rows = FollowUp(
@@ -265,3 +278,8 @@ def test_intervals(noise):
     problem = hazards(x, rows, "grouped")
     fit = solve(problem, 0.03 * lambda_max(problem))
     assert_optimal(intervals(rows), x, fit)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_intervals(noise):
+    check_intervals(noise)
