@@ -446,3 +446,10 @@ def test_tiny_hazard_ratios_are_read_to_the_last_digits(intercept, tmp_path):
     model = replace(from_dict(made.copy()), intercept=intercept)
     given = {"horizons": [5.0], "stratum": "north"}
     assert model.export("xlsx", tmp_path / "m.xlsx", made.X.head(5), **given).holds
+
+
+@office
+@pytest.mark.parametrize("name", ["model", "model.book"])
+def test_the_ending_of_the_name_does_not_matter(name, tmp_path):
+    made = stored("mixed")
+    assert from_dict(made.copy()).export("xlsx", tmp_path / name, made.X.head(5)).holds

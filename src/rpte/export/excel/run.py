@@ -85,7 +85,8 @@ def _load(path: Path) -> Any:
     """Return a workbook with all digits of its numbers."""
     from openpyxl import load_workbook
 
-    workbook = load_workbook(path)
+    with path.open("rb") as file:  # of a name without an ending openpyxl reads nothing
+        workbook = load_workbook(file)
     for sheet in workbook:
         for cell in (cell for row in sheet.iter_rows() for cell in row):
             if isinstance(cell.value, float):
