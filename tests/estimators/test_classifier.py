@@ -1,6 +1,7 @@
 """The estimator: parameters, labels, tables, and scikit-learn tools."""
 
 import inspect
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -395,3 +396,20 @@ def test_text_that_is_not_unicode_is_refused_before_the_search(name):
     y = pd.Series(rng.integers(0, 2, 60), name=half if name == "target" else "y")
     with pytest.raises(InputError, match=r"half of a surrogate pair.* rename it"):
         RPTEClassifier(l1=0.1).fit(X, y)
+
+
+@pytest.mark.parametrize("heavy", [1e7, 1e10, 5e13])
+@pytest.mark.parametrize("labels", [["no", "yes"], ["no", "perhaps", "yes"]])
+def test_a_class_that_is_very_rare_has_its_base_rate(labels, heavy):
+    """Its log odds are not limited to a million to one, and the model passes its own checks."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=60)})
+    y = np.array(labels)[np.arange(60) % len(labels)]
+    weight = np.where(np.arange(60) == 3 * len(labels), heavy, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = RPTEClassifier(l1=0.02).fit(X, y, weight)
+    assert [check for check in clf.verify(X, y, weight) if not check.holds] == []
+    rates = [weight[y == label].sum() / weight.sum() for label in labels]
+    found = np.average(clf.predict_proba(X), axis=0, weights=weight)
+    np.testing.assert_allclose(found, rates, rtol=1e-3)

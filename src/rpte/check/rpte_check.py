@@ -1313,8 +1313,8 @@ def null_score(loss: Json, mean: float) -> float:
     if loss["link"] == "identity":
         return mean
     if loss["link"] == "log":
-        return math.log(max(mean, 1e-9))
-    rate = min(max(mean, 1e-6), 1 - 1e-6)
+        return math.log(max(mean, 1e-150))
+    rate = min(max(mean, 1e-15), 1 - 1e-15)
     return math.log(rate / (1 - rate))
 
 

@@ -9,7 +9,7 @@ from rpte.errors import InputError
 from rpte.losses.loss import Loss, Residuals
 from rpte.utils.arrays import Floats, Ints
 
-LEAST_MEAN = 1e-6  # a base rate of zero would have no log odds
+LEAST_MEAN = 1e-15  # a base rate of zero would have no log odds
 LEAST_CURVATURE = 1e-6  # of a row of weight one: saturated rows must count
 
 
