@@ -47,7 +47,9 @@ def quietly(function: Callable[[], Any]) -> Any:
         warnings.simplefilter("ignore", RPTEWarning)
         try:
             return function()
-        except (InputError, TypeError) as error:
+        except InputError:  # or one of its kinds
+            return InputError.__name__
+        except TypeError as error:
             return type(error).__name__
 
 
