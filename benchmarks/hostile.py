@@ -22,6 +22,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -72,9 +73,14 @@ def count_of(case: Case, seed: int) -> Count:
     return Count(result.tried, len(result.failures), time.perf_counter() - begun, lines)
 
 
-def run(chosen: list[str], seeds: range, path: Path | None) -> Iterator[tuple[str, Case, Count]]:
+def known_counts(path: Path | None) -> dict[str, dict[str, Any]]:
+    """Return what a file of counts has, by area, case and seed."""
+    return json.loads(path.read_text()) if path is not None and path.exists() else {}
+
+
+def run(chosen: list[str], seeds: range, path: Path | None) -> Iterator[tuple[str, str, Count]]:
     """Yield what came of each case and seed; what the file at `path` has is not run again."""
-    known = json.loads(path.read_text()) if path is not None and path.exists() else {}
+    known = known_counts(path)
     for seed in seeds:
         for area in chosen:
             for case in cases_of(area):
@@ -83,15 +89,15 @@ def run(chosen: list[str], seeds: range, path: Path | None) -> Iterator[tuple[st
                     known[key] = asdict(count_of(case, seed))
                     if path is not None and not known[key]["left_out"]:
                         path.write_text(json.dumps(known, indent=1))
-                yield area, case, Count(**known[key])
+                yield area, case.what, Count(**known[key])
 
 
-def show(found: list[tuple[str, Case, Count]]) -> None:
+def show(found: list[tuple[str, str, Count]]) -> None:
     """Print a line for each case, seeds taken together, and the failures."""
     shown = Table("area", "what was tried", "times", "failures", "seconds", title="Hostile trial")
     by_case: dict[tuple[str, str], list[Count]] = {}
-    for area, case, count in found:
-        by_case.setdefault((area, case.what), []).append(count)
+    for area, what, count in found:
+        by_case.setdefault((area, what), []).append(count)
     for (area, what), counts in sorted(by_case.items(), key=lambda item: item[0][0]):
         tried, failures = sum(c.tried for c in counts), sum(c.failures for c in counts)
         if left_out := counts[0].left_out:
@@ -102,9 +108,9 @@ def show(found: list[tuple[str, Case, Count]]) -> None:
     tried, failures = (sum(getattr(c, n) for _, _, c in found) for n in ("tried", "failures"))
     shown.add_row("", "all", f"{tried:,}", str(failures), "", style="bold")
     Console(width=120).print(shown)
-    for area, case, count in found:
+    for area, what, count in found:
         for line in count.lines:
-            print(f"{area}: {case.what}: {line}")
+            print(f"{area}: {what}: {line}")
 
 
 def main() -> int:
@@ -114,10 +120,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=1, help="how many, from --seed on")
     parser.add_argument("--counts", type=Path, help="file of counts, which a later run continues")
+    parser.add_argument("--show", action="store_true", help="run nothing: show what --counts has")
     options = parser.parse_args()
     warnings.simplefilter("ignore", RPTEWarning)  # a case listens to those that it is about
     seeds = range(options.seed, options.seed + options.seeds)
-    found = list(run(options.only.split(","), seeds, options.counts))
+    if options.show:
+        keys = ((*key.split(" | "), count) for key, count in known_counts(options.counts).items())
+        found = [(area, what, Count(**count)) for area, what, _, count in keys]
+    else:
+        found = list(run(options.only.split(","), seeds, options.counts))
     show(found)
     return 1 if any(count.failures for _, _, count in found) else 0
 

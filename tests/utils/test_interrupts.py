@@ -94,34 +94,44 @@ COMMANDS = {
 }
 
 
-@pytest.mark.slow(reason="25 commands, each interrupted, two of five of them fits")
-def test_at_any_moment_it_is_one_line(stored, tmp_path):
+def at_moments(stored, folder, names, trials=5, seed=""):
+    """Run commands and interrupt them; return code, files left and what was said of each."""
     jobs, folders = [], []
-    for name, command in COMMANDS.items():
-        moments = random.Random(name)
-        for trial in range(5):
-            folder = tmp_path / f"{name}{trial}"
-            folder.mkdir()
-            told = [str(tmp_path / f"{name}{trial}.{kind}") for kind in ("out", "err")]
-            arguments = [str(part) for part in command(*stored, folder)]
+    for name in names:
+        moments = random.Random(f"{name}{seed}")
+        for trial in range(trials):
+            own = folder / f"{name}{trial}"
+            own.mkdir()
+            told = [str(folder / f"{name}{trial}.{kind}") for kind in ("out", "err")]
+            arguments = [str(part) for part in COMMANDS[name](*stored, own)]
             jobs.append([arguments, int(10 ** moments.uniform(2, 5)), 1 + trial % 2, *told])
-            folders.append(folder)
+            folders.append(own)
     done = subprocess.run(
         [sys.executable, "-c", ANSWERED + FORKS], input=json.dumps(jobs), capture_output=True,
         text=True, env={**os.environ, "PYTHONPATH": SOURCE}, check=True,
     )  # fmt: skip
-    codes = json.loads(done.stdout)
-    assert codes.count(130) > 15
-    for code, folder, job in zip(codes, folders, jobs, strict=True):
-        files, err = [path.name for path in folder.iterdir()], Path(job[-1]).read_text()
-        assert not any(name.endswith(".part") for name in files)
-        if code == 0:  # it was over
-            continue
-        assert code == 130, err
-        said = [line for line in err.splitlines() if not line.startswith(("note: ", "hint: "))]
-        assert len(said) == 1, err
-        assert said[0].startswith("interrupted: ")
-        assert ("nothing was written" in err) == (not files)
+    return [
+        (code, [path.name for path in own.iterdir()], Path(job[-1]).read_text())
+        for code, own, job in zip(json.loads(done.stdout), folders, jobs, strict=True)
+    ]
+
+
+def ended_well(code, files, err):
+    """Tell whether nothing is half-written, and one true line says that it was interrupted."""
+    if any(name.endswith(".part") for name in files):
+        return False
+    if code == 0:  # it was over
+        return True
+    said = [line for line in err.splitlines() if not line.startswith(("note: ", "hint: "))]
+    one = len(said) == 1 and said[0].startswith("interrupted: ")
+    return code == 130 and one and ("nothing was written" in err) == (not files)
+
+
+@pytest.mark.slow(reason="25 commands, each interrupted, two of five of them fits")
+def test_at_any_moment_it_is_one_line(stored, tmp_path):
+    ended = at_moments(stored, tmp_path, COMMANDS)
+    assert [code for code, _, _ in ended].count(130) > 15
+    assert [each for each in ended if not ended_well(*each)] == []
 
 
 STUBBORN = """
