@@ -439,7 +439,7 @@ def test_the_same_table_in_another_form_gives_the_same_model(name, other):
 @every_configuration
 def test_threads_do_not_change_the_model(name):
     case, classifier = fits(name)[0]
-    for n_jobs in (2, 3):
+    for n_jobs in (2, 3, -1):
         assert document_of(fitted(name, case, n_jobs=n_jobs)) == document_of(classifier)
 
 

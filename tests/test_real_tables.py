@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from datetime import date, datetime, timedelta
 from functools import cache
 
 import numpy as np
@@ -126,20 +125,6 @@ class TestContainers:
 
 
 class TestNames:
-    def test_columns_are_realigned_at_prediction(self):
-        classifier = usual()
-        expected = classifier.predict_proba(CASE.X)
-        turned = CASE.X[list(CASE.X.columns[::-1])]
-        for X in (turned, pl.DataFrame(rows_lists(turned)), pa.table(rows_lists(turned))):
-            assert (classifier.predict_proba(X) == expected).all()
-
-    def test_absent_columns_are_listed(self):
-        classifier = usual()
-        with pytest.raises(
-            InputError, match=r"lacks 2 of the 5 columns .*: \['income', 'smoker'\]; add"
-        ):
-            classifier.predict(CASE.X.drop(columns=["income", "smoker"]))
-
     def test_extra_columns_are_ignored_with_one_warning(self):
         classifier = usual()
         more = CASE.X.assign(extra=1, more="text", when=pd.Timestamp("2020-01-01"))
@@ -151,15 +136,6 @@ class TestNames:
             assert "'extra', 'more', 'when'" in str(caught[0].message)
             plain = call(CASE.X)
             assert np.array_equal(found, plain) if isinstance(found, np.ndarray) else found == plain
-
-    def test_names_of_other_kinds_are_read_as_text(self):
-        X = CASE.X[["age", "noise", "income"]].set_axis([3, ("a", 1), None], axis=1)
-        classifier = fit(X, CASE.y)
-        assert classifier.model_.schema.names == ("3", "('a', 1)", "None")
-        expected = classifier.decision_function(X)
-        as_text = X.set_axis(["3", "('a', 1)", "None"], axis=1)
-        assert (classifier.decision_function(as_text) == expected).all()
-        assert document(fit(as_text, CASE.y)) == document(classifier)
 
     def test_names_that_occur_twice_are_refused(self):
         for names in (["p", "p"], [1, "1"]):
@@ -206,65 +182,6 @@ def with_signal(column, n=80, seed=0, labels=None):
 
 
 class TestCells:
-    def test_numbers_as_text_are_a_category_as_the_user_says(self):
-        numbers = np.arange(80) % 4 + 1
-        X, y = with_signal(numbers.astype(str))
-        found = fit(X, y)
-        assert found.model_.schema["odd"].levels == ("1", "2", "3", "4")
-        declared = pd.DataFrame(X | {"odd": pd.Categorical(numbers)})
-        assert document(found) == document(fit(declared, y))
-
-    def test_many_amounts_as_text_are_a_category_with_a_warning(self):
-        numbers = np.random.default_rng(0).normal(size=80).round(2)
-        X, y = with_signal(numbers.astype(str))
-        with pytest.warns(RPTEWarning, match=r"column 'odd' is text and so a category"):
-            fit(X, y)
-        fitted = fit(X | {"odd": numbers}, y)
-        assert (fitted.predict_proba(X) == fitted.predict_proba(X | {"odd": numbers})).all()
-
-    def test_codes_with_leading_zeros_stay_levels(self):
-        X, y = with_signal(np.array(["02139", "10001"] * 40, object))
-        assert fit(X, y).model_.schema["odd"].levels == ("02139", "10001")
-
-    def test_a_declared_category_of_numbers_stays_one(self):
-        X, y = with_signal(pd.Categorical(["1", "2"] * 40))
-        assert fit(pd.DataFrame(X), y).model_.schema["odd"].levels == ("1", "2")
-
-    def test_text_beside_numbers_is_a_category_with_a_warning(self):
-        X, y = with_signal(np.array([1, "x", 2.0, None] * 20, object))
-        with pytest.warns(RPTEWarning, match=r"'odd' mixes text \('x'\) and numbers \(1\)"):
-            found = fit(X, y)
-        assert found.model_.schema["odd"].levels == ("1", "2", "x")
-
-    @pytest.mark.parametrize(
-        "column",
-        [
-            pd.Series(pd.date_range("2020-01-01", periods=80)),
-            pd.Series(pd.date_range("2020-01-01", periods=80, tz="Europe/Berlin")),
-            pd.Series(pd.to_timedelta(range(80), unit="D")),
-            pd.Series(pd.period_range("2020-01-01", periods=80)),
-            pd.Series([date(2020, 1, 1)] * 80),
-            pd.Series([datetime(2020, 1, 1), None] * 40, dtype=object),
-            pd.Series([timedelta(1)] * 80, dtype=object),
-            pd.Series([datetime(2020, 1, 1).time()] * 80, dtype=object),
-        ],
-        ids=["stamp", "zone", "delta", "period", "date", "stamp object", "delta object", "time"],
-    )
-    def test_dates_are_refused_by_name(self, column):
-        X, y = with_signal(column)
-        with pytest.raises(InputError, match="column 'odd' holds dates or durations; turn them"):
-            fit(pd.DataFrame(X), y)
-
-    @pytest.mark.parametrize("make", [pl.DataFrame, pa.table], ids=["polars", "pyarrow"])
-    @pytest.mark.parametrize(
-        "cell",
-        [date(2020, 1, 1), datetime(2020, 1, 1, 3), timedelta(2), datetime(2020, 1, 1).time()],
-    )
-    def test_dates_of_other_containers_are_refused_by_name(self, make, cell):
-        X, y = with_signal([cell] * 80)
-        with pytest.raises(InputError, match="column 'odd' holds dates or durations"):
-            fit(make(X), y)
-
     @pytest.mark.parametrize(
         "kind", ["constant", "one level", "empty", "empty text", "all but one"]
     )
@@ -309,13 +226,6 @@ class TestCells:
             assert found.audit().mu == 0
             np.testing.assert_allclose(found.predict_proba(X)[:, 1], 0.25)
 
-    def test_minus_zero_is_zero(self):
-        X, y = with_signal(np.array([0.0, -0.0, 1.0, -0.0] * 20))
-        other = X | {"odd": np.abs(X["odd"])}
-        found = fit(X, y)
-        assert document(found) == document(fit(other, y))
-        assert (found.decision_function(X) == found.decision_function(other)).all()
-
     @pytest.mark.parametrize(
         "parameters", [{}, {"l1": "cv", **VALIDATED}, {"conventions": "paper"}]
     )
@@ -348,14 +258,6 @@ class TestCells:
                 fit(worse, y)
         with pytest.raises(InputError, match=says):
             classifier.predict(worse)
-
-    def test_complex_numbers_lists_and_dicts_are_refused(self):
-        for cell in (1j, [1, 2], {"a": 1}):
-            column = np.empty(80, object)
-            column[:] = [cell] * 80
-            X, y = with_signal(column)
-            with pytest.raises((InputError, TypeError)):
-                fit(X, y)
 
     def test_no_rows_and_one_row(self):
         X, y = with_signal(np.arange(80.0))

@@ -125,6 +125,30 @@ def _number(node):
     node["leaf"] = number
 
 
+@pytest.mark.parametrize("other", [[], "text", None, {}, {"format": "onnx"}])
+def test_other_documents_are_refused(other):
+    with pytest.raises(ModelFileError, match="'format' is not 'rpte-model'"):
+        from_dict(other)
+
+
+def test_a_missing_file_is_an_os_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nothing.json")
+
+
+def test_a_write_that_fails_keeps_the_old_file_and_leaves_no_other(tmp_path, monkeypatch):
+    (tmp_path / "model.json").write_text("old")
+
+    def full_disk(*args):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("pathlib.Path.replace", full_disk)
+    with pytest.raises(OSError, match="no space"):
+        from_dict(stored("mixed").copy()).save(tmp_path / "model.json")
+    assert [p.name for p in tmp_path.iterdir()] == ["model.json"]
+    assert (tmp_path / "model.json").read_text() == "old"
+
+
 def test_the_hash_ignores_layout_and_order_of_keys(text, tmp_path):
     document = json.loads(text)
     reordered = dict(reversed(document.items()))

@@ -103,6 +103,23 @@ def test_a_wrong_hash_is_refused_by_load_and_reported_by_verify(name, tmp_path):
     assert document["hash"] in checks[0].evidence
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: trees(d)[0]["leaves"][0].update(support=1.0),
+        lambda d: d["training"].update(rows=7.0),
+        lambda d: d["settings"].update(ownership="paper"),
+        lambda d: d["schema"]["variables"][0].update(name="years"),
+        lambda d: d.update(hash="0" * 64),
+        lambda d: d.pop("hash"),
+        lambda d: d.update(extra=1),
+    ],
+)
+def test_a_change_anywhere_is_refused(change):
+    with pytest.raises(ModelFileError, match="changed or damaged"):
+        from_dict(changed("mixed", change))
+
+
 def leaf_out_of_order(d):
     leaves = trees(d)[0]["leaves"]
     best = max(range(len(leaves)), key=lambda i: leaves[i]["coefficient"])

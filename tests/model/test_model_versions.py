@@ -124,6 +124,14 @@ def test_each_version_has_its_own_word_for_events(change, tmp_path):
         assert rpte_check.main([str(write(sealed(document), tmp_path))]) == 1
 
 
+@pytest.mark.parametrize("version", [0, 3, "1", True, None])
+def test_another_version_is_refused(version):
+    document = {**stored("mixed").copy(), "version": version}
+    words = rf"version {version!r}, this library reads \[1, 2\]; install .* '{rpte.__version__}'"
+    with pytest.raises(ModelFileError, match=words):
+        from_dict(sealed(document))
+
+
 @pytest.mark.parametrize("task", ["count", "ranking", "causes"])
 def test_a_task_that_is_not_known_says_what_to_install(task, tmp_path, capsys):
     document = {**stored("mixed").copy(), "task": task, "library_version": "0.7.0"}

@@ -150,15 +150,31 @@ def test_names_alike_as_text_are_refused():
         read_training(pd.DataFrame([[1, 2]], columns=[1, "1"]))
 
 
-def test_decimals_are_numbers_and_dates_are_refused():
+def test_decimals_are_numbers():
     assert read_training(pl.DataFrame({"d": [Decimal("1.5")]}))["d"].tolist() == [1.5]
-    for X in (
-        pl.DataFrame({"d": [datetime.date(2020, 1, 1)]}),
-        pd.DataFrame({"d": pd.to_datetime(["2020-01-01"])}),
-        np.array([["2020-01-01"]], "datetime64[D]"),
-    ):
-        with pytest.raises(InputError, match="dates"):
-            read_training(X)
+
+
+DAY, MOMENT = datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1, 3)
+DATES = [
+    pd.date_range("2020-01-01", periods=3),
+    pd.date_range("2020-01-01", periods=3, tz="Europe/Berlin"),
+    pd.to_timedelta(range(3), unit="D"),
+    pd.period_range("2020-01-01", periods=3),
+    *(pd.Series([cell, None], dtype=object)
+      for cell in (DAY, MOMENT, datetime.timedelta(1), MOMENT.time())),
+]  # fmt: skip
+TABLES_OF_DATES = [
+    *(pd.DataFrame({"d": column}) for column in DATES),
+    *(make({"d": [cell] * 3}) for make in (pl.DataFrame, pa.table)
+      for cell in (DAY, MOMENT, datetime.timedelta(2), MOMENT.time())),
+    np.array([["2020-01-01"]], "datetime64[D]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("X", TABLES_OF_DATES)
+def test_dates_of_every_container_are_refused_by_name(X):
+    with pytest.raises(InputError, match=r"column '(d|x0)' holds dates or durations; turn them"):
+        read_training(X)
 
 
 def test_columns_of_different_lengths_are_refused():
