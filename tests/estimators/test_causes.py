@@ -1,16 +1,14 @@
 """Competing risks: one structure, a hazard for each cause, incidences that add up."""
 
 import json
-import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from rpte import InputError, ModelFileError, RPTESurvival, load, reason_rule, verify_file
+from rpte import InputError, ModelFileError, RPTESurvival, load, reason_rule
 from rpte.cli import app
-from rpte.model.causes import CausesModel
 from rpte.model.file import from_dict, sealed_hash, to_dict
 from rpte.model.model import Model
 from rpte.model.outcome import find_causes, read_outcome
@@ -180,19 +178,6 @@ class TestAalenJohansen:
 
 
 class TestInvariance:
-    def test_order_of_rows(self):
-        order = np.random.default_rng(1).permutation(len(X))
-        other = fit(X.iloc[order], (STATUS[order], TIME[order]))
-        assert to_dict(other.model_) == to_dict(FITTED.model_)
-
-    def test_whole_weights_are_repetition(self):
-        weight = np.arange(len(X)) % 3
-        rows = np.repeat(np.arange(len(X)), weight)
-        one = fit(given={"sample_weight": weight})
-        other = fit(X.iloc[rows], (STATUS[rows], TIME[rows]))
-        assert [r.term for r in one.model_.rules()] == [r.term for r in other.model_.rules()]
-        assert np.allclose(one.predict(X), other.predict(X), atol=1e-6)
-
     def test_labels(self):
         names = np.array(["alive", "death", "relapse"])[STATUS]
         found = fit(y=(names, TIME), censored="alive")
@@ -223,18 +208,6 @@ class TestStructure:
             assert len(sources) == len(set(sources))
             assert all(check.holds for check in found.verify(X, Y)), policy
 
-    def test_a_term_has_one_name(self):
-        texts = {}
-        for cause in (1, 2):
-            for rule in FITTED.model_.cause(cause).rules():
-                assert texts.setdefault(rule.term, rule.conditions) == rule.conditions
-        assert len(texts) == len(FITTED.model_.rules()) == len(FITTED.rules_)
-
-    def test_budget_of_all_causes(self):
-        found = RPTESurvival(max_inspection_units=2).fit(X, Y)
-        assert 0 < found.audit().miu <= 2
-        assert found.rules_.shape[0] == found.audit().mu
-
     def test_optimum_of_each_cause(self):
         """The terms of a cause are estimated as if it were fitted alone with all of them."""
         sk = pytest.importorskip("lifelines")
@@ -257,23 +230,8 @@ class TestStructure:
         assert north[0] != south[0]
         assert north[1] == south[1]
 
-    def test_limited_time(self):
-        with pytest.warns(match="max_fit_seconds"):
-            found = RPTESurvival(max_fit_seconds=0).fit(X, Y)
-        assert found.model_.cause(2).training["validation"]["stopped"]["stage"]
-
 
 class TestFile:
-    def test_round_trip(self, tmp_path):
-        FITTED.save(tmp_path / "m.json")
-        found = load(tmp_path / "m.json")
-        assert isinstance(found, CausesModel)
-        assert to_dict(found) == to_dict(FITTED.model_)
-        assert np.array_equal(found.score(X), FITTED.predict(X))
-        assert all(check.holds for check in verify_file(tmp_path / "m.json", X, Y))
-        again = pickle.loads(pickle.dumps(FITTED))
-        assert np.array_equal(again.predict(X), FITTED.predict(X))
-
     def test_a_cause_has_a_file_of_its_own(self, tmp_path):
         model = FITTED.model_.cause(2)
         model.save(tmp_path / "two.json")

@@ -9,7 +9,7 @@ import pytest
 
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.model.classes import ClassesModel
-from rpte.model.file import from_text, to_dict, to_text
+from rpte.model.file import from_text, to_text
 from rpte.rows import scale
 
 QUICK = {"l1": 0.03}
@@ -109,40 +109,6 @@ def test_names_in_the_same_order_give_the_same_numbers():
     assert one.model_.intercepts == other.model_.intercepts
 
 
-@pytest.mark.slow(reason="fits several models with inner validation")
-@pytest.mark.parametrize("l1", [0.03, "cv"])
-def test_a_weight_is_a_repetition_bit_for_bit(l1):
-    X, y = flowers(150)
-    weight = np.random.default_rng(1).integers(0, 4, len(y))
-    weighted = RPTEClassifier(l1=l1).fit(X, y, sample_weight=weight)
-    places = np.repeat(np.arange(len(y)), weight)
-    repeated = RPTEClassifier(l1=l1).fit(X.iloc[places], y[places])
-    assert to_text(weighted.model_) == to_text(repeated.model_)
-    assert [to_dict(m) for m in weighted.frontier_models_] == [
-        to_dict(m) for m in repeated.frontier_models_
-    ]
-    assert all(check.holds for check in weighted.model_.verify(X, y, weight))
-
-
-@pytest.mark.parametrize("l1", [0.03, "cv"])
-def test_the_order_of_rows_and_columns_does_not_matter(l1):
-    X, y = flowers(150)
-    order = np.random.default_rng(2).permutation(len(y))
-    one = fitted(X, y, l1=l1)
-    rows = fitted(X.iloc[order], y[order], l1=l1)
-    assert to_text(one.model_) == to_text(rows.model_)
-    columns = fitted(X[["soil", "width", "length"]], y, l1=l1)
-    assert columns.model_.by_class == one.model_.by_class
-    assert columns.model_.intercepts == one.model_.intercepts
-
-
-@pytest.mark.slow(reason="fits several models with inner validation")
-def test_threads_do_not_matter():
-    X, y = flowers(150)
-    models = [fitted(X, y, l1="cv", n_jobs=jobs).model_ for jobs in (1, 2)]
-    assert to_text(models[0]) == to_text(models[1])
-
-
 class TestClassWeights:
     def test_a_mapping_is_a_weight(self):
         X, y = flowers()
@@ -175,18 +141,6 @@ class TestClassWeights:
             fitted(X, y, class_weight={1: 0.0})
         with pytest.raises(InputError, match=message):
             RPTEClassifier(**QUICK).fit(X, y, sample_weight=(y != 1).astype(float))
-
-
-@pytest.mark.slow(reason="fits several models with inner validation")
-def test_groups_are_kept_together():
-    X, y = flowers()
-    patient = np.arange(len(y)) // 6
-    found = RPTEClassifier().fit(X, y, groups=patient)
-    again = RPTEClassifier().fit(X, y, groups=patient + 100)
-    assert to_text(found.model_) == to_text(again.model_)
-    assert found.model_.training["validation"]["by"] == "groups"
-    with pytest.warns(RPTEWarning, match="groups are kept together by inner validation"):
-        RPTEClassifier(l1=0.05).fit(X, y, groups=patient)
 
 
 class TestBadInput:
@@ -264,14 +218,6 @@ class TestBadInput:
         assert found.score(X, strange) < found.score(X, np.array(["a", "b", "c"])[y])
         with pytest.raises(InputError, match="y holds 2"):
             found.model_.verify(X, y)
-
-
-def test_a_smaller_model_of_the_frontier():
-    X, y = flowers()
-    found = RPTEClassifier().fit(X, y)
-    least = int(found.frontier_["miu"].min())
-    assert found.at(least).model_.audit().miu == least
-    assert isinstance(found.at(least).model_, ClassesModel)
 
 
 def test_two_of_several_classes_that_are_left_are_two():

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 import rpte
-from rpte import InputError, Limits, RPTEClassifier, RPTERegressor
+from rpte import InputError, RPTEClassifier, RPTERegressor
 from rpte.model.target import LOSSES_OF_NUMBERS
 
 EASY = {"cv": 2, "l1_ratio": 1.0, "budget": 20}
@@ -40,26 +40,6 @@ def fitted(request):
     return reg, X, y, weight, given
 
 
-def test_every_claim_holds_with_the_training_table(fitted):
-    reg, X, y, weight, given = fitted
-    assert reg.audit().miu > 0
-    checks = reg.verify(X, y, weight, **given)
-    assert all(check.holds for check in checks), [c for c in checks if not c.holds]
-    assert any("optimality" in check.name for check in checks)
-    other = reg.verify(X, y + 1.0, weight, **given)
-    assert not all(check.holds for check in other)
-
-
-def test_a_file_scores_bit_for_bit_and_keeps_the_loss(fitted, tmp_path):
-    reg, X, _, _, given = fitted
-    reg.save(tmp_path / "model.json")
-    model = rpte.load(tmp_path / "model.json")
-    assert model.loss == reg.model_.loss
-    assert model.target == reg.model_.target
-    assert (model.score(X) == reg.linear_predictor(X)).all()
-    assert (model.predict(X, **given) == reg.predict(X, **given)).all()
-
-
 def test_contributions_add_up_to_the_score(fitted):
     reg, X, *_ = fitted
     for explanation in reg.explain(X[:5]):
@@ -90,20 +70,6 @@ def test_predictions_add_up_to_the_targets(loss):
     assert reg.audit().miu > 0
     predicted = (weight * reg.predict(X, **given)).sum()
     assert predicted == pytest.approx((weight * y).sum(), rel=1e-6)
-
-
-@pytest.mark.parametrize("loss", LOSSES_OF_NUMBERS)
-def test_a_whole_weight_is_repetition_and_order_does_not_matter(loss):
-    X, y, weight, exposure = drawn(loss, n=120)
-    given = {} if loss == "squared_error" else {"exposure": exposure}
-    reg = RPTERegressor(loss=loss, l1=0.03)
-    one = clone(reg).fit(X, y, weight, **given)
-    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), weight))
-    again = {name: value[rows] for name, value in given.items()}
-    two = clone(reg).fit(X.iloc[rows][["group", "b", "a"]], y.iloc[rows], **again)
-    assert one.audit().miu > 0
-    score = one.linear_predictor(X)
-    np.testing.assert_array_equal(score, two.linear_predictor(X[["group", "b", "a"]]))
 
 
 @pytest.mark.parametrize("loss", LOSSES_OF_NUMBERS)
@@ -241,22 +207,6 @@ def test_the_score_is_the_fraction_of_deviance_explained():
     loss = reg.model_.loss
     explained = 1 - loss.deviance(reg.linear_predictor(X), *one) / loss.deviance(np.log(null), *one)
     assert reg.score(X, y, exposure=exposure) == pytest.approx(explained)
-
-
-def test_a_monotone_limit_is_kept_and_proved():
-    X, y, *_ = drawn()
-    limits = Limits(monotone={"a": "decreasing"})
-    reg = RPTERegressor(limits=limits, **EASY).fit(X, y)
-    assert all(check.holds for check in reg.verify(X, y))
-    rows = X.iloc[[0] * 50].assign(a=np.linspace(-3, 3, 50))
-    assert (np.diff(reg.predict(rows)) <= 1e-12).all()
-
-
-def test_a_budget_is_kept():
-    X, y, *_ = drawn()
-    reg = RPTERegressor(max_inspection_units=2, **EASY).fit(X, y)
-    assert reg.audit().miu <= 2
-    assert reg.at(1).audit().miu <= 1
 
 
 def test_a_constant_target_gives_its_mean():

@@ -1,18 +1,15 @@
 """RPTESurvival: outcomes in every form, what is refused, and what may not matter to a model."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 from scipy.optimize import minimize
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from data_folder import needs_data
-from rpte import InputError, Limits, RPTEClassifier, RPTERegressor, RPTESurvival, RPTEWarning, load
+from rpte import InputError, RPTEClassifier, RPTERegressor, RPTESurvival, RPTEWarning, load
 from rpte.model.file import to_dict
 from rpte.rows import scale
 from survival_tables import gbsg2, made_times, tied_times
@@ -255,34 +252,6 @@ GIVEN = {"entry": ROWS.entry, "strata": ROWS.stratum}
 
 
 class TestWhatMayNotMatter:
-    @pytest.mark.parametrize("beside", [False, True])
-    @pytest.mark.parametrize("parameters", LOSSES)
-    def test_the_order_of_rows(self, parameters, beside):
-        order = np.random.default_rng(0).permutation(400)
-        found = []
-        for rows in (np.arange(400), order):
-            given = {name: each[rows] for name, each in GIVEN.items()} if beside else {}
-            y = ROWS.event[rows], ROWS.time[rows]
-            found.append(RPTESurvival(**parameters).fit(LONG.iloc[rows], y, **given))
-        assert document(found[0]) == document(found[1])
-
-    @pytest.mark.slow(reason="fits several models with inner validation")
-    @pytest.mark.parametrize("l1", ["cv", 0.03])
-    @pytest.mark.parametrize("parameters", LOSSES)
-    def test_repeated_rows_instead_of_whole_weights(self, parameters, l1):
-        weight = np.random.default_rng(1).integers(0, 4, 400)
-        again = np.repeat(np.arange(400), weight)
-        one = RPTESurvival(l1=l1, **parameters)
-        one.fit(LONG, (ROWS.event, ROWS.time), sample_weight=weight.astype(float), **GIVEN)
-        given = {name: each[again] for name, each in GIVEN.items()}
-        many = RPTESurvival(l1=l1, **parameters)
-        many.fit(LONG.iloc[again], (ROWS.event[again], ROWS.time[again]), **given)
-        assert document(one) == document(many)
-
-    def test_the_number_of_threads(self):
-        found = [RPTESurvival(n_jobs=n).fit(LONG, (ROWS.event, ROWS.time)) for n in (1, 2)]
-        assert document(found[0]) == document(found[1])
-
     def test_the_order_of_columns_and_other_units_of_time(self):
         one = RPTESurvival().fit(LONG, (ROWS.event, ROWS.time))
         other = RPTESurvival().fit(LONG[["c", "a", "b"]], (ROWS.event, ROWS.time))
@@ -292,33 +261,12 @@ class TestWhatMayNotMatter:
 
 
 class TestFit:
-    @pytest.mark.parametrize("parameters", LOSSES)
-    def test_every_claim_holds(self, parameters):
-        y = ROWS.event, ROWS.time
-        found = RPTESurvival(**parameters).fit(LONG, y, **GIVEN)
-        checks = found.verify(LONG, y, **GIVEN)
-        assert all(check.holds for check in checks)
-        assert "baseline" in {check.name for check in checks}
-        other = found.verify(LONG, (~ROWS.event, ROWS.time), **GIVEN)
-        assert {check.name for check in other if not check.holds} >= {"training table", "baseline"}
-
     def test_scores_have_the_mean_0_and_are_log_hazard_ratios(self):
         found = fit()
         assert found.predict(X).mean() == pytest.approx(0.0, abs=1e-12)
         hazard = found.predict_cumulative_hazard_function(X, return_array=True)[:, -1]
         ratio = hazard / hazard[0]
         np.testing.assert_allclose(ratio, np.exp(found.predict(X) - found.predict(X)[0]))
-
-    @pytest.mark.slow(reason="fits several models with inner validation")
-    def test_a_monotone_hazard_is_proved(self):
-        limits = Limits(monotone={"a": "increasing", "b": "decreasing"})
-        found = RPTESurvival(limits=limits).fit(LONG, (ROWS.event, ROWS.time))
-        checks = {check.name: check.holds for check in found.verify(LONG, (ROWS.event, ROWS.time))}
-        proved = [name for name in checks if "monotone" in name or "increasing" in name]
-        assert proved
-        assert all(checks.values())
-        grid = LONG.iloc[np.zeros(50, int)].assign(a=np.linspace(-3, 3, 50))
-        assert (np.diff(found.predict(grid)) >= 0.0).all()
 
     def test_missing_cells_categories_and_codes(self):
         rng = np.random.default_rng(2)
@@ -331,12 +279,6 @@ class TestFit:
         assert np.isfinite(found.predict(table)).all()
         assert all(check.holds for check in found.verify(table, (ROWS.event, ROWS.time)))
 
-    @pytest.mark.parametrize("most", [0, 1, 4])
-    def test_a_budget_of_conditions(self, most):
-        found = RPTESurvival(max_inspection_units=most).fit(LONG, (ROWS.event, ROWS.time))
-        assert found.audit(LONG).miu <= most
-        assert all(check.holds for check in found.verify(LONG, (ROWS.event, ROWS.time)))
-
     def test_a_model_without_terms_is_the_curve_of_all_rows(self):
         nonparametric = pytest.importorskip("sksurv.nonparametric")
         found = RPTESurvival(max_inspection_units=0, ties="breslow")
@@ -344,26 +286,6 @@ class TestFit:
         times, hazard = nonparametric.nelson_aalen_estimator(ROWS.event, ROWS.time)
         curve = found.predict_cumulative_hazard_function(LONG[:1])[0]
         np.testing.assert_allclose(curve(times), hazard, rtol=1e-12)
-
-    def test_the_frontier(self):
-        found = RPTESurvival().fit(LONG, (ROWS.event, ROWS.time))
-        least = int(found.frontier_["miu"].min())
-        small = found.at(least)
-        assert small.audit(LONG).miu == least < found.audit(LONG).miu
-        assert small.model_.target.baseline != found.model_.target.baseline
-        checks = small.verify(LONG, (ROWS.event, ROWS.time))
-        assert all(check.holds for check in checks)
-
-    def test_no_time_at_all(self):
-        with pytest.warns(RPTEWarning, match="max_fit_seconds=0 was used up"):
-            found = RPTESurvival(max_fit_seconds=0.0).fit(LONG, (ROWS.event, ROWS.time))
-        assert found.audit(LONG).miu == 0
-        assert all(check.holds for check in found.verify(LONG, (ROWS.event, ROWS.time)))
-
-    def test_groups_are_never_split(self):
-        y = ROWS.event, ROWS.time
-        found = RPTESurvival().fit(LONG, y, groups=np.arange(400) % 50)
-        assert found.model_.training["validation"]["by"] == "groups"
 
     def test_splitters_of_scikit_learn(self):
         from sklearn.model_selection import KFold, StratifiedKFold
@@ -432,16 +354,6 @@ class TestDiscrete:
 
 
 class TestKept:
-    def test_clone_pickle_and_state(self):
-        found = fit(given={"strata": STRATA})
-        again = pickle.loads(pickle.dumps(found))
-        np.testing.assert_array_equal(again.predict(X), found.predict(X))
-        np.testing.assert_array_equal(
-            again.predict_survival_function(X, STRATA, return_array=True),
-            found.predict_survival_function(X, STRATA, return_array=True),
-        )
-        assert clone(found).get_params() == found.get_params()
-
     @pytest.mark.parametrize("parameters", LOSSES)
     def test_a_file(self, tmp_path, parameters):
         found = fit(given={"strata": STRATA}, **parameters)
