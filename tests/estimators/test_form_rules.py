@@ -139,13 +139,6 @@ class TestParameters:
 
 
 class TestFiles:
-    def test_round_trip(self, fitted, tmp_path):
-        fitted.save(tmp_path / "model.json")
-        model = load(tmp_path / "model.json")
-        assert model.settings["form"] == "rules"
-        assert (model.score(CASE.X) == fitted.model_.score(CASE.X)).all()
-        assert holds(model)[CLAIM]
-
     def test_the_checker_agrees(self, fitted, tmp_path):
         fitted.save(tmp_path / "model.json")
         done = subprocess.run(

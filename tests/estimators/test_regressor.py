@@ -61,48 +61,6 @@ def test_what_is_of_two_classes_is_refused_with_words(fitted):
             ask(reg.model_)
 
 
-@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
-def test_predictions_add_up_to_the_targets(loss):
-    """The balance property of the canonical links."""
-    X, y, weight, exposure = drawn(loss)
-    given = {} if loss == "squared_error" else {"exposure": exposure}
-    reg = RPTERegressor(loss=loss, **EASY).fit(X, y, weight, **given)
-    assert reg.audit().miu > 0
-    predicted = (weight * reg.predict(X, **given)).sum()
-    assert predicted == pytest.approx((weight * y).sum(), rel=1e-6)
-
-
-@pytest.mark.parametrize("loss", LOSSES_OF_NUMBERS)
-def test_units_of_the_target_do_not_matter(loss):
-    """Costs in cents give the same model as costs in euros, times a hundred."""
-    X, y, _, _ = drawn(loss)
-    factor = 1e-7
-    one = RPTERegressor(loss=loss, **EASY).fit(X, y)
-    two = RPTERegressor(loss=loss, **EASY).fit(X, y * factor)
-    assert one.rules_["conditions"].tolist() == two.rules_["conditions"].tolist()
-    np.testing.assert_allclose(two.predict(X), factor * one.predict(X), rtol=1e-5, atol=1e-12)
-
-
-def test_counts_with_exposure_are_rates_with_it_as_weight():
-    X, y, _, exposure = drawn("poisson")
-    exposure = exposure / exposure.mean()
-    exposure *= len(exposure) / exposure.sum()
-    one = RPTERegressor(loss="poisson", l1=0.02).fit(X, y, exposure=exposure)
-    two = RPTERegressor(loss="poisson", l1=0.02).fit(X, y / exposure, sample_weight=exposure)
-    assert one.audit().miu > 0
-    rate = one.predict(X, 1.0)
-    np.testing.assert_allclose(rate, two.predict(X), rtol=1e-6)
-    np.testing.assert_allclose(one.predict(X, exposure), exposure * rate, rtol=1e-12)
-
-
-def test_an_exposure_in_days_gives_the_model_of_years():
-    X, y, _, exposure = drawn("poisson")
-    years = RPTERegressor(loss="poisson", **EASY).fit(X, y, exposure=exposure)
-    days = RPTERegressor(loss="poisson", **EASY).fit(X, y, exposure=365 * exposure)
-    assert years.rules_["term"].tolist() == days.rules_["term"].tolist()
-    np.testing.assert_allclose(years.predict(X, 1.0), 365 * days.predict(X, 1.0), rtol=1e-5)
-
-
 def test_an_exposure_that_was_forgotten_is_said():
     X, y, _, exposure = drawn("poisson")
     reg = RPTERegressor(loss="poisson", **EASY).fit(X, y, exposure=exposure)

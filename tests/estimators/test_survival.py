@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import NotFittedError
 
 from data_folder import needs_data
-from rpte import InputError, RPTEClassifier, RPTERegressor, RPTESurvival, RPTEWarning, load
+from rpte import InputError, RPTEClassifier, RPTERegressor, RPTESurvival, RPTEWarning
 from rpte.model.file import to_dict
 from rpte.rows import scale
 from survival_tables import gbsg2, made_times, tied_times
@@ -247,17 +247,7 @@ class TestHints:
 
 
 LONG, ROWS = tied_times(400, 1, entry=True, strata=True)
-LOSSES = [{}, {"ties": "breslow"}, {"loss": "discrete"}]
 GIVEN = {"entry": ROWS.entry, "strata": ROWS.stratum}
-
-
-class TestWhatMayNotMatter:
-    def test_the_order_of_columns_and_other_units_of_time(self):
-        one = RPTESurvival().fit(LONG, (ROWS.event, ROWS.time))
-        other = RPTESurvival().fit(LONG[["c", "a", "b"]], (ROWS.event, ROWS.time))
-        np.testing.assert_array_equal(one.predict(LONG), other.predict(LONG[["c", "a", "b"]]))
-        years = RPTESurvival().fit(LONG, (ROWS.event, ROWS.time / 4.0))
-        np.testing.assert_allclose(years.predict(LONG), one.predict(LONG), atol=1e-9)
 
 
 class TestFit:
@@ -354,17 +344,6 @@ class TestDiscrete:
 
 
 class TestKept:
-    @pytest.mark.parametrize("parameters", LOSSES)
-    def test_a_file(self, tmp_path, parameters):
-        found = fit(given={"strata": STRATA}, **parameters)
-        found.save(tmp_path / "model.json")
-        again = load(tmp_path / "model.json")
-        assert to_dict(again) == document(found)
-        np.testing.assert_array_equal(
-            again.survival_at(X, [0.5, 1.0], STRATA),
-            found.model_.survival_at(X, [0.5, 1.0], STRATA),
-        )
-
     def test_curves_as_scikit_survival_has_them(self):
         found = fit()
         curve = found.predict_survival_function(X)[5]

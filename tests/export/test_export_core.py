@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import rpte
 import rpte.export.code.python as python_target
-from export_models import golden
+from export_models import NUMBERS, classes_of, every_kind, golden, of_number
 from rpte import InputError, RPTEClassifier
 from rpte.cli import app
 from rpte.export import target as registry
@@ -108,15 +108,36 @@ def test_options_may_come_as_text():
         registry.settle_options(target, {"pdo": "much"})
 
 
-def test_an_export_that_differs_is_not_written(patched, tmp_path):
-    def wrong(form, options):
-        return python_target.write(form, options).replace(
-            "\n    return {", "\n    T1 += 1e-9\n    return {"
-        )
+END = "\n    return {"
 
-    patched(write=wrong)
-    with pytest.raises(InputError, match=r"T1 differs by up to 1e-09 in 40 of 40 rows .*nothing"):
-        MODEL.export("python", tmp_path / "m.py", ROWS)
+
+@pytest.mark.parametrize(
+    ("model", "X", "old", "new", "says"),
+    [
+        (MODEL, ROWS, END, f"\n    T1 += 1e-9{END}", "T1 differs by up to 1e-09 in 40 of 40 rows"),
+        (
+            classes_of(every_kind(), "abc"),
+            None,
+            "labels[int(chosen)]",
+            "labels[0]",
+            "chosen differs",
+        ),
+        *(
+            (
+                of_number(every_kind(), loss),
+                None,
+                END,
+                f"\n    mean *= 1.0 + 1e-10{END}",
+                "mean diff",
+            )
+            for loss in NUMBERS
+        ),
+    ],
+)
+def test_an_export_that_differs_is_not_written(model, X, old, new, says, patched, tmp_path):
+    patched(write=lambda *given: python_target.write(*given).replace(old, new))
+    with pytest.raises(InputError, match=f"{says}.*nothing was written"):
+        model.export("python", tmp_path / "m.py", X)
     assert not list(tmp_path.iterdir())
 
 

@@ -5,7 +5,6 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 from export_models import (
     every_kind,
@@ -13,7 +12,6 @@ from export_models import (
     model_with,
 )
 from rpte import InputError
-from rpte.cli import app
 from rpte.columns.kinds import Level
 from rpte.export.cells import probe_table, read_cells, to_the_letter
 from rpte.export.lower import make_form
@@ -114,16 +112,3 @@ def test_without_the_packages_it_says_what_to_install(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"ONNX needs onnx; install it with pip .*rpte\[onnx"):
         model.export("onnx", tmp_path / "other.onnx")
     assert not (tmp_path / "other.onnx").exists()
-
-
-def test_the_command(tmp_path):
-    model, rows = golden("mixed")
-    model.save(tmp_path / "model.json")
-    table, out = tmp_path / "rows.csv", tmp_path / "model.onnx"
-    pd.DataFrame(rows).assign(label=1).to_csv(table, index=False)
-    export = ["export", str(tmp_path / "model.json"), "-o", str(out)]
-    done = CliRunner().invoke(app, [*export, "--to", "onnx", "--option", "prefix=rpte_"])
-    assert done.exit_code == 0, done.output
-    done = CliRunner().invoke(app, [*export, "--check", str(table)])
-    assert done.exit_code == 0, done.output
-    assert done.output.startswith("Compared 40 rows (rows.csv) in onnxruntime")

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import rpte.export.relativities.table as relativities
 from export_models import (
@@ -20,7 +19,6 @@ from export_models import (
     variables,
 )
 from rpte import InputError, RPTERegressor
-from rpte.cli import app
 from rpte.columns.kinds import Level, Value
 from rpte.export.exporting import check_export
 from rpte.model.parts import DirectTerm
@@ -139,11 +137,3 @@ def test_texts_and_endings_that_the_table_cannot_hold(tmp_path):
     with pytest.raises(InputError, match="format='xlsx'; it must be csv"):
         number_model("poisson")[0].export("relativities", tmp_path / "r.xlsx")
     assert not list(tmp_path.iterdir())
-
-
-def test_the_command(tmp_path):
-    number_model("poisson")[0].save(tmp_path / "m.json")
-    command = ["export", tmp_path / "m.json", "--to", "relativities", "-o", tmp_path / "r.csv"]
-    done = CliRunner().invoke(app, list(map(str, command)))
-    assert done.exit_code == 0, done.output
-    assert "in the CSV table, read again" in done.output

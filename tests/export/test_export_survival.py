@@ -11,7 +11,6 @@ import pytest
 from command_tables import good, refused
 from export_models import (
     every_kind,
-    hostile_rows,
     needs_data,
     of_time,
 )
@@ -22,9 +21,6 @@ from rpte.export.exporting import check_export, read_record
 from rpte.export.lower import make_form
 from rpte.export.parity import expected
 from survival_tables import DATA, made_times
-
-HORIZONS = [0.5, 1.0, 12.0, 40.0]
-SURVIVAL = ["survival_0_5", "survival_1", "survival_12", "survival_40"]
 
 
 @cache
@@ -43,17 +39,6 @@ def in_strata():
 
 
 class TestForm:
-    def test_it_is_the_model(self):
-        model = of_time(every_kind())
-        rows, form = hostile_rows(model, 2000), make_form(model, {"horizons": HORIZONS})
-        found = evaluate(form, read_cells(form, rows))
-        truth = expected(model, rows, form.horizons)
-        assert [line.name for line in form.results] == ["score", "hazard_ratio", *SURVIVAL]
-        assert set(found) == set(truth)
-        for name, values in truth.items():
-            atol = 1e-300 if name in SURVIVAL else 0.0
-            np.testing.assert_allclose(found[name], values, 0.0, atol, err_msg=name)
-
     def test_survival_is_that_of_the_model(self):
         model, X, clinic = in_strata()
         form = make_form(model, {"horizons": [0.5, 1.0]})
@@ -70,7 +55,10 @@ class TestForm:
         assert (evaluate(form, read_cells(form, probe_table(form)))["survival_0_5"] == 1.0).all()
 
     def test_what_lines_are_called(self):
-        hazard, *others = make_form(of_time(every_kind()), {"horizons": [12.0]}).results[1:]
+        results = make_form(of_time(every_kind()), {"horizons": [0.5, 12.0]}).results
+        names = [line.name for line in results]
+        assert names == ["score", "hazard_ratio", "survival_0_5", "survival_12"]
+        hazard, *others = results[1], results[3]
         assert hazard.text == "hazard of died relative to the baseline"
         assert [line.text for line in others] == ["probability of no event (died) until months 12"]
 

@@ -469,6 +469,13 @@ def check(target, model, X, folder, **options):
     return check_file(form, chosen, path, settled, X, "")
 
 
+def text_of(model, target, **options):
+    """Return what an export of a model is, as text."""
+    chosen = find_target(target)
+    found = chosen.write(make_form(model), settle_options(chosen, options))
+    return found if isinstance(found, str) else found.decode("latin-1")
+
+
 @cache
 def table_model(name, published):
     """Return a model of a table with its rows, some of them made dirtier than they are."""

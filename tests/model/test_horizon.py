@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from rpte import RPTEClassifier, RPTESurvival, load
+from rpte import RPTEClassifier, RPTESurvival
 from rpte.errors import InputError
 from rpte.model.file import to_dict
 from rpte.model.survival import SurvivalTarget
@@ -164,10 +164,3 @@ class TestWords:
     )
     def test_a_time(self, name, said):
         assert SurvivalTarget(fitted().loss, time=name).when(365.0) == said
-
-    def test_through_the_file(self, tmp_path):
-        model = fitted()
-        model.save(tmp_path / "m.json")
-        again = load(tmp_path / "m.json")
-        ours, theirs = (m.explain(rows(1), horizons=TIMES)[0] for m in (model, again))
-        assert str(ours) == str(theirs)

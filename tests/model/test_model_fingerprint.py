@@ -34,14 +34,6 @@ def test_container_and_row_order_do_not_matter():
         assert fit(table, CASE.y, CASE.weight).data == first
 
 
-def test_a_weight_is_a_repetition_and_zero_an_absence():
-    times = np.arange(len(CASE.y)) % 4
-    rows = np.repeat(np.arange(len(CASE.y)), times)
-    weighted = fit(CASE.X, CASE.y, times.astype(float)).data
-    assert fit(CASE.X.iloc[rows], CASE.y[rows]).data == weighted
-    assert weighted["rows"] == times.sum()
-
-
 @pytest.mark.parametrize("other", ["cell", "label", "weight", "row", "names"])
 def test_everything_in_the_table_matters(other):
     X, y, weight = CASE.X.copy(), CASE.y.copy(), CASE.weight.copy()
@@ -155,8 +147,3 @@ def test_the_profile_can_be_left_out():
 def test_the_profile_does_not_change_the_model():
     models = [fit(CASE.X, CASE.y, profile=how) for how in ("safe", "full", "none")]
     assert len({repr(model.components) for model in models}) == 1
-
-
-def test_another_word_is_refused():
-    with pytest.raises(InputError, match=r"profile='some'; it must be one of \['safe', 'full'"):
-        fit(CASE.X, CASE.y, profile="some")
