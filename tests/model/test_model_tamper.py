@@ -211,9 +211,23 @@ WITHOUT_DATA = [
 ]  # fmt: skip
 
 
+CHECKER = {  # what the checker calls a check, where that is another name
+    BOUND: "audit load",
+    SIZE: "ownership 'component'",
+    CERTIFICATE: "certificate",
+    RECORD: "objective",
+    PARTITION: "trees",
+    **dict.fromkeys(("excluded variables", "interactions", "linear only"), "limits"),
+}
+
+
 @pytest.mark.parametrize(("name", "change", "expected"), WITHOUT_DATA)
 def test_it_fails_without_data(name, change, expected, tmp_path):
-    assert expected <= failing(changed(name, change), tmp_path)
+    document = changed(name, change)
+    assert expected <= failing(document, tmp_path)
+    mine = {check for check, faults, _ in rpte_check.file_checks(sealed(document)) if faults}
+    wanted = {CHECKER.get(check, check) for check in expected}
+    assert wanted <= mine <= wanted | {"sums", "limits", "certificate"}
 
 
 def scaled(factor):
