@@ -1,11 +1,8 @@
-"""A fitted classifier survives skops, pickle and joblib, and nothing else must be trusted."""
+"""A fitted classifier survives skops, and nothing else must be trusted."""
 
-import io
-import pickle
 import warnings
 from functools import cache
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,19 +27,6 @@ def with_skops(estimator):
     return skops.loads(data, trusted=TRUSTED)
 
 
-def with_joblib(estimator):
-    file = io.BytesIO()
-    joblib.dump(estimator, file)
-    return joblib.load(file)
-
-
-WAYS = {
-    "skops": with_skops,
-    "pickle": lambda estimator: pickle.loads(pickle.dumps(estimator)),
-    "joblib": with_joblib,
-}
-
-
 def assert_same(again, classifier, X):
     assert again.model_ == classifier.model_
     assert again.frontier_models_ == classifier.frontier_models_
@@ -59,10 +43,10 @@ def fitted():
     return CASE.fit(RPTEClassifier(limits=limits, cv=3, special_values={"clear": [0]}))
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_fitted_classifier(way):
+def test_a_fitted_classifier():
+    """Pickle and joblib go by the same state (test_composition)."""
     classifier = fitted()
-    again = WAYS[way](classifier)
+    again = with_skops(classifier)
     assert_same(again, classifier, CASE.X)
     assert len(again.frontier_models_) > 1
     assert again.limits == classifier.limits

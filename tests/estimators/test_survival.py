@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import NotFittedError
 
 from data_folder import needs_data
-from rpte import InputError, RPTEClassifier, RPTERegressor, RPTESurvival, RPTEWarning
+from rpte import InputError, RPTEClassifier, RPTERegressor, RPTESurvival
 from rpte.model.file import to_dict
 from rpte.rows import scale
 from survival_tables import gbsg2, made_times, tied_times
@@ -231,15 +231,6 @@ class TestRefused:
 
 class TestHints:
     """Who gives times and events to another estimator is told of this one."""
-
-    def test_two_columns(self):
-        for y in (structured(), np.column_stack([EVENT, TIME])):
-            with pytest.raises(InputError, match="use RPTESurvival, rpte fit with --task survival"):
-                RPTEClassifier(**QUICK).fit(X, y)
-
-    def test_a_time_beside_the_event(self):
-        with pytest.warns(RPTEWarning, match="looks like the time until it: .* RPTESurvival"):
-            RPTEClassifier(**QUICK).fit(X.assign(time=TIME), pd.Series(EVENT, name="died"))
 
     def test_numbers_that_are_structured(self):
         with pytest.raises(InputError, match="fields"):
