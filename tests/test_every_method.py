@@ -9,7 +9,7 @@ import copy
 import re
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill
@@ -130,61 +130,62 @@ TASKS = (
     "competing risks",
 )
 Call = Callable[[Subject, Any], Any]
+
+
 # How each method is called: `of` is the estimator or its model. What is not here is only read.
+def on_rows(*names: str) -> dict[str, Call]:
+    """Return calls of methods that take the table alone."""
+    return {name: lambda s, of, name=name: getattr(of, name)(s.X) for name in names}
+
+
+def bare(*names: str) -> dict[str, Call]:
+    """Return calls of methods that take nothing; what they yield is drawn."""
+    return {name: lambda s, of, name=name: _drawn(getattr(of, name)()) for name in names}
+
+
+def _drawn(found: Any) -> Any:
+    return list(found) if isinstance(found, Iterator) else found
+
+
 SHARED: dict[str, Call] = {
-    "audit": lambda s, of: of.audit(s.X),
-    "decision_function": lambda s, of: of.decision_function(s.X),
+    **on_rows("audit", "decision_function", "predict", "predict_interval", "predict_proba"),
+    **bare("plot_frontier", "summary"),
     "explain": lambda s, of: of.explain(s.X[:2], **s.cause),
     "export": lambda s, of: of.export("sql", s.path("m.sql"), s.X[:3]),
     "plot": lambda s, of: of.plot("a"),
     "plot_case": lambda s, of: of.plot_case(s.X.iloc[0]),
-    "plot_frontier": lambda s, of: of.plot_frontier(),
-    "predict": lambda s, of: of.predict(s.X),
-    "predict_interval": lambda s, of: of.predict_interval(s.X),
-    "predict_proba": lambda s, of: of.predict_proba(s.X),
     "report": lambda s, of: of.report(s.X, s.y, resamples=2, cases=1),
     "save": lambda s, of: of.save(s.path("m.json")),
     "score": lambda s, of: of.score(s.X, s.y, **s.cause) if of is s.est else of.score(s.X),
-    "summary": lambda s, of: of.summary(),
     "verify": lambda s, of: of.verify(s.X, s.y),
 }
 ESTIMATORS: dict[str, Call] = {
     **SHARED,
+    **on_rows("linear_predictor", "predict_cumulative_hazard_function", "predict_log_proba"),
+    **on_rows("predict_median", "predict_survival_function"),
     "at": lambda s, of: of.at(500),
     "calibrate": lambda s, of: copy.copy(of).calibrate(s.X.assign(a=s.X["a"] + 0.1), s.y),
     "cross_validate": lambda s, of: copy.copy(of).cross_validate(s.X, s.y, folds=2),
     "estimate_cost": lambda s, of: of.estimate_cost(s.X, s.y),
-    "linear_predictor": lambda s, of: of.linear_predictor(s.X),
     "paper": lambda s, of: type(of).paper(),
-    "predict_cumulative_hazard_function": lambda s, of: of.predict_cumulative_hazard_function(s.X),
     "predict_cumulative_incidence_function": lambda s, of: of.predict_cumulative_incidence_function(
         s.X, **s.cause
     ),
-    "predict_log_proba": lambda s, of: of.predict_log_proba(s.X),
-    "predict_median": lambda s, of: of.predict_median(s.X),
-    "predict_survival_function": lambda s, of: of.predict_survival_function(s.X),
 }
 MODELS: dict[str, Call] = {
     **SHARED,
+    **on_rows("read", "response", "scorecard"),
+    **bare("importances", "parts", "rule_columns", "rule_table", "rules", "terms"),
     "at_horizon": lambda s, of: of.at_horizon(5.0),
     "between": lambda s, of: of.between("low", "high"),
     "cause": lambda s, of: of.cause(1),
     "changed": lambda s, of: of.changed(lambda model: model),
     "counterfactuals": lambda s, of: of.counterfactuals(s.X[:1], **COUNTED.get(of.task, {})),
     "curves": lambda s, of: of.curves(s.X[:2], 1),
-    "importances": lambda s, of: of.importances(),
     "incidence_at": lambda s, of: of.incidence_at(s.X, [2.0], 1),
     "of": lambda s, of: type(of).of(of.models),
-    "parts": lambda s, of: list(of.parts()),
     "place": lambda s, of: of.place(1),
-    "read": lambda s, of: of.read(s.X),
-    "response": lambda s, of: of.response(s.X),
-    "rule_columns": lambda s, of: of.rule_columns(),
-    "rule_table": lambda s, of: of.rule_table(),
-    "rules": lambda s, of: of.rules(),
-    "scorecard": lambda s, of: of.scorecard(s.X),
     "survival_at": lambda s, of: of.survival_at(s.X, [2.0]),
-    "terms": lambda s, of: list(of.terms()),
     "what_if": lambda s, of: of.what_if(s.X[:1], {"a": 0.5}),
 }
 COUNTED = {

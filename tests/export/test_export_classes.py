@@ -5,13 +5,10 @@ import json
 import math
 import sqlite3
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from command_tables import good, refused
 from export_models import (
     classes_of,
     every_kind,
@@ -31,7 +28,6 @@ from rpte.export.parity import compare, expected
 from rpte.export.target import Answers, find_target
 from rpte.model.parts import DirectTerm
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "models_2"
 LABELS = {
     "texts": ("Adelie", "Chinstrap", "Gentoo"),
     "numbers": (-1, 0, 5),
@@ -39,10 +35,6 @@ LABELS = {
     "hostile": ("\"quoted' \n", "*/ -- ]]>", "A", "__proto__", "a", "年"),
     "many": tuple(f"class {i}" for i in range(12)),
 }
-
-
-def golden_rows(name):
-    return json.loads((GOLDEN / f"{name}.rows.json").read_text())["rows"]
 
 
 def parts_of(model):
@@ -300,14 +292,3 @@ class TestDocuments:
             assert label[0] in model.classes
             assert label[1] == unreadable
             assert np.isnan(probabilities[1]).all()
-
-
-def test_the_command(tmp_path):
-    model_file, rows = GOLDEN / "classes.json", tmp_path / "rows.csv"
-    pd.DataFrame(golden_rows("classes")).to_csv(rows, index=False)
-    out = tmp_path / "m.py"
-    assert "the class is the same" in good("export", model_file, "--to", "python", "-o", out)
-    told = good("export", model_file, "-o", out, "--check", rows)
-    assert f"Compared {len(pd.read_csv(rows))} rows (rows.csv)" in told
-    card = tmp_path / "card.csv"
-    assert "between(a, b)" in refused("export", model_file, "--to", "scorecard", "-o", card)
