@@ -40,7 +40,6 @@ from rpte.vocabulary.vocabulary import ORIGINAL, PAIR
 
 # By how much a shape must be better than a simpler one: standard errors over folds, and nats.
 MARGIN_ERRORS, MARGIN_NATS = 1.0, 2.0
-TERM_NATS = 0.5  # that each term must gain beside its price
 FEWEST_MERGED = 3  # levels of a category, of which some may be merged
 
 
@@ -240,30 +239,21 @@ def choose_shapes(search: Search, family: ShapeFamily) -> None:
     A fold goes by what the other folds hold out: its own held-out rows judge the whole model.
     """
     held = [fold for fold in search.folds if fold.valid is not None]
-    nats = _nats_per_condition(search)
     for fold in search.all_folds:
         others = [other for other in held if other is not fold] or held
         names = list(fold.shapes.columns)
-        chosen = ((name, _choose(name, others, family, nats)) for name in names)
+        chosen = ((name, _choose(name, others, family)) for name in names)
         fold.shapes.choices = {name: found for name, found in chosen if found is not None}
 
 
-def _nats_per_condition(search: Search) -> float:
-    explained = max(search.evaluations[0].deviance - min(e.deviance for e in search.evaluations), 0)
-    total = sum(float(f.valid.weight.sum()) for f in search.folds if f.valid is not None)
-    return 0.5 * explained * search.price.per_condition * total
-
-
-def _choose(
-    name: str, folds: Sequence[FoldState], family: ShapeFamily, nats: float
-) -> ShapeChoice | None:
+def _choose(name: str, folds: Sequence[FoldState], family: ShapeFamily) -> ShapeChoice | None:
     """Return the shape of a variable: the best of the base's family, or one better beyond chance.
 
     What is held out chooses among many shapes of every variable, and the largest of many gains by
     chance is large. The family of the base was chosen by whole models, which one variable cannot
     overrule but by the standard error of its gain over the folds, and by some nats.
     """
-    gains = _held_out_gains(name, folds, nats)
+    gains = _held_out_gains(name, folds)
     total = {choice: round(float(values.sum()), 9) for choice, values in gains.items()}
     home = [choice for choice in gains if _is_home(choice.kind, family)]
     best = max(home, key=lambda choice: total[choice], default=None)
@@ -285,15 +275,12 @@ def _is_home(kind: Kind, family: ShapeFamily) -> bool:
     return not kind.turns and kind.family in (LINE, LOG, SETS, own)
 
 
-def _held_out_gains(
-    name: str, folds: Sequence[FoldState], nats: float
-) -> dict[ShapeChoice, Floats]:
-    """Return what shapes of a variable gain on the held-out rows of each fold, less their price."""
+def _held_out_gains(name: str, folds: Sequence[FoldState]) -> dict[ShapeChoice, Floats]:
+    """Return what shapes of a variable gain on the held-out rows of each fold, in nats."""
     gains: dict[ShapeChoice, Floats] = {}
     for kind in KINDS:
         for size in range(1, MOST_TERMS + 1):
-            by_fold = np.full(len(folds), -(nats + TERM_NATS) * size / len(folds))
-            longest = 0
+            by_fold, longest = np.zeros(len(folds)), 0
             for at, fold in enumerate(folds):
                 found = fold.shapes.shapes.get((name, kind), [])[:size]
                 longest = max(longest, len(found))
