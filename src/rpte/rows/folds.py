@@ -91,8 +91,7 @@ class Validation:
     def folds(self, table: Table) -> list[Fold]:
         """Return training and held-out cases; folds that train on one class only are left out.
 
-        Below 1,000 distinct rows the folds are dealt out three times, each time anew, when content
-        decides. The user's own splits are all used. None are returned where all held-out cases are
+        The user's own splits are all used. None are returned where all held-out cases are
         of one class: they could not tell a model that is too sure of it.
         """
         cases = table.cases_of()
@@ -131,10 +130,7 @@ class Validation:
             for f in range(int(fold.max(initial=-1)) + 1):
                 yield table.cases_of() * (fold == f)
             return
-        strata = table.loss.strata(table.y)
-        repeated = table.n_rows < scale.REPEATED_BELOW
-        for repeat in range(min(scale.REPEATS, self.count) if repeated else 1):
-            yield from deal(strata, table.cases_of(), self.count, repeat)
+        yield from deal(table.loss.strata(table.y), table.cases_of(), self.count)
 
 
 def make_validation(cv: Any, X: Any, y: Any, groups: Any) -> Validation:
@@ -197,19 +193,17 @@ def _from_splits(splits: list[Split], n_rows: int) -> Validation:
     return Validation(len(splits), part.astype(np.int64).reshape(-1), kinds)
 
 
-def deal(strata: Ints, cases: Ints, count: int, repeat: int = 0) -> Ints:
+def deal(strata: Ints, cases: Ints, count: int) -> Ints:
     """Deal the cases of each stratum out over the folds: how many of each row's, (folds, n).
 
     Rows stand in a random order that content has made. Each row's cases go to one fold after the
-    other, so that no fold has two more of a row's cases than another. Rows that met in a fold are
-    parted in the other repeats: the r-th deals place k to k + r floor(k / count), as in a Latin
-    square, which has as many ways as there are folds.
+    other, so that no fold has two more of a row's cases than another.
     """
     first = np.empty(len(strata), np.int64)
     for stratum in np.unique(strata):
         rows = np.flatnonzero(strata == stratum)
         place = np.cumsum(cases[rows]) - cases[rows]
-        first[rows] = (place + repeat * (place // count)) % count
+        first[rows] = place % count
     turn = (np.arange(count)[:, None] - first) % count  # when it is a fold's turn
     return np.asarray(cases // count + (turn < cases % count))
 

@@ -11,8 +11,6 @@ SEARCH_BLOCK_ROWS = 4_096  # the same in the search
 # Inner validation. Cases are rows, those of whole weight counted as often. Effective ones are those
 # that the loss counts: of two classes, the smaller one's.
 FOLDS = 5
-REPEATED_BELOW = 1_000  # rows: all folds are dealt out several times, each time anew
-REPEATS = 1
 MANY_ROWS = 5_000  # from here on a coarser path, no ridge share, and the search sees two folds
 FEWER_FOLDS_FROM_CASES = 1_000  # effective; with fewer it sees all
 # Rows from which on the search sees one fold, structure is that of its training rows, and Stage 3
@@ -36,7 +34,7 @@ SMALLEST_LAMBDA_OF_NUMBERS = 1e-3  # where models of given lengths start from th
 PATIENCE, PATIENCE_OF_MANY_ROWS = 4, 1  # lambdas past the least cost before a path ends
 # How many lambdas above the best of a smaller candidate a larger one starts its path.
 HEAD_START, HEAD_START_OF_MANY_ROWS, HEAD_START_OF_LENGTHS = 4, 2, 1
-BEATEN = 1.0  # standard errors on the screening folds at which a candidate is dropped
+BEATEN = 1.0  # standard errors at which a candidate is dropped
 FAMILY_ROWS = 10_000  # of twice as many, shape families are compared on the first ones
 CASES_FOR_SHAPES = 40  # effective, to bear more than slopes, logs and levels
 CASES_PER_CONDITION = 10  # effective, below which a model may fit them by chance
@@ -58,7 +56,7 @@ SHAPE_CELLS, SHAPES_OF_MANY_ROWS = 16_000_000, 400
 FEW_CONDITIONS = (1, 2, 3)  # of the very short models that forward selection makes
 LENGTHS = (5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of models compared by length
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, 24, 30, 38, 48, 60, 80, 110, 150, 200, 300)
-LENGTHS_FROM_CASES = 200  # effective, where folds are not repeated
+LENGTHS_FROM_CASES = 200  # effective
 LENGTHS_ALONE_FROM_CASES = 1_000  # effective: no penalty paths of products and trees beside them
 LENGTH_LAMBDAS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4)  # of lambda_max, for models of given lengths
 PRODUCT_ROUNDS = 4  # there, each from the best fit so far

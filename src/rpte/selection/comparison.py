@@ -71,6 +71,7 @@ class Comparison:
     terms: Mapping[Candidate, TermSet] = field(default_factory=dict)
     interactions: Mapping[str, Any] | None = None  # groups of variables, where they were looked for
     short: tuple[Evaluation, ...] = ()  # of very short models made by forward selection
+    screened: int = 0  # evaluations that others replaced
     # How far targets lie from means on held-out rows, of numbers, for what may be fitted.
     held_out: Mapping[CandidatePenalty, Distances] = field(default_factory=dict)
 
@@ -79,7 +80,7 @@ class Comparison:
         return {
             "price": self.price.per_condition,
             "many": self.price.log_from,
-            "compared": len(self.evaluations) + len(self.short),
+            "compared": len(self.evaluations) + len(self.short) + self.screened,
             "null_deviance": self.evaluations[0].deviance if self.evaluations else None,
             "frontier": [],
             **({} if self.interactions is None else {"interactions": self.interactions}),

@@ -19,8 +19,7 @@ def find_interactions(search: Search, base: CandidatePenalty) -> Interactions:
     largest = settings.max_component_sources if settings.ownership == "component" else 2
     if not settings.max_trees or largest < 2:
         return Interactions()
-    table, folds = search.learner.table, search.folds[: search.independent]
-    folds = folds if search.independent == len(folds) else search.folds
+    table, folds = search.learner.table, search.folds
     rows, numbers, scores, fold = [], [], [], []
     for number, state in enumerate(folds):
         assert state.test is not None

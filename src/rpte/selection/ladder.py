@@ -91,7 +91,6 @@ def compare_ladders(search: Search, base: CandidatePenalty) -> None:
     """
     watch = search.watch
     watch.begin("finding interactions", 0.6, 1)
-    search.bring_repeats_to(0)
     interactions = find_interactions(search, base)
     for fold in search.all_folds:
         prepare(search, fold, base)
@@ -102,7 +101,8 @@ def compare_ladders(search: Search, base: CandidatePenalty) -> None:
     search.learner.cache.close()
     choose_shapes(search, base.candidate.shape_family)
     plan = LadderPlan(base, interactions, margin, (None, *scale.LADDER))
-    search.plan, search.evaluations = plan, search.evaluations[:1]
+    search.plan, search.screened = plan, [*search.screened, *search.evaluations[1:]]
+    search.evaluations = search.evaluations[:1]
     best, least = Form(), _compare_form(search, plan, Form())
     for group in range(len(interactions.groups)):
         rivals = [Form((*best.trees, (group, mode))) for mode in (REPLACES, BESIDE)]
@@ -137,12 +137,12 @@ def _compare_form(search: Search, plan: LadderPlan, form: Form) -> float:
     search.choosers |= dict.fromkeys(candidates, choose)
     for _ in thread_map(choose, search.all_folds):
         pass
-    search.watch.begin("comparing lengths", 0.8, len(candidates))
+    search.watch.begin("comparing lengths", 0.9 - 0.25 * 0.5 ** len(plan.forms), len(candidates))
     table = search.learner.table
     few = table.loss.effective_cases(table.y, table.cases_of()) < scale.LENGTHS_FROM_CASES
     known, least = len(search.evaluations), [np.inf]
-    ratios = scale.L1_RATIOS[:1] if search.is_coarse else scale.L1_RATIOS
-    of_lengths = scale.L1_RATIOS[:1] if search.lengths_alone else scale.L1_RATIOS[1:]
+    ratios = search.l1_ratios
+    of_lengths = ratios[:1] if search.lengths_alone else ratios[-1:]
     for at, candidate in enumerate(candidates):
         if at > 1 and _same_terms(search, candidates[at - 1], candidate):
             continue

@@ -22,7 +22,6 @@ def compare_lengths(search: Search, start: CandidatePenalty) -> None:
 
     They are chosen from all terms, around the fits at a penalty that was compared.
     """
-    search.bring_repeats_to(0)
     search.starts.append(start)
     search.rounds.append(search.n_pairs)
     _compare_in_turn(search, choose_lengths(search, start, search.n_pairs))
@@ -32,8 +31,7 @@ def compare_trees(search: Search, most: int) -> None:
     """Evaluate models of several classes whose terms may also be leaves of up to `most` trees.
 
     Leaves compete with all other terms, each for the conditions on the way to it. The lengths are
-    about that of the best model so far, and shorter. Where it repeats folds the search goes there
-    with what may win alone.
+    about that of the best model so far, and shorter.
     """
     n_trees = search.grow(most)
     longest = scale.LONGER_WITH_TREES * search.best(search.complete).miu

@@ -1,7 +1,6 @@
 """The search of inner validation: candidates are fitted along their penalty paths on every fold.
 
-A candidate that is clearly worse than the best one on the screening folds is not tried on the
-repeated folds, and what only it needs is not learned there.
+A candidate that is clearly worse than the best one is not tried with the next L1 ratio.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Search:
     """
 
     learner: StructureLearner  # of the rows that are searched: the table, or a sample of it
-    folds: list[FoldState]  # with held-out rows; repeats of the folds come last
+    folds: list[FoldState]  # with held-out rows
     reference_fold: FoldState
     shrink: float  # factor on lambda from the rows searched to all rows
     independent: int  # held-out blocks that share no row
@@ -61,7 +60,7 @@ class Search:
     fits: dict[CandidatePenalty, Floats] = field(default_factory=dict)
     terms: dict[Candidate, TermSet] = field(default_factory=dict)
     first_rows: int | None = None  # on which paths are followed; None: all
-    screened: Evaluations = field(default_factory=list)  # those of the first rows alone
+    screened: Evaluations = field(default_factory=list)  # those that others replaced
     plan: Any = None  # of ladders
     base: CandidatePenalty | None = None  # Stage 2 starts from its fits, or from the base rate
     # Of each round of lengths: where it started from, and how many pairs there were.
@@ -89,6 +88,14 @@ class Search:
         return loss.n_scores > 1 or (cases >= few and not self.settings.rules)
 
     @property
+    def l1_ratios(self) -> Sequence[float]:
+        """The L1 ratios that are compared."""
+        if self.settings.l1_ratio is not None:
+            return (self.settings.l1_ratio,)
+        ratios = scale.L1_RATIOS_OF_RULES if self.settings.rules else scale.L1_RATIOS
+        return ratios[:1] if self.is_coarse else ratios
+
+    @property
     def is_coarse(self) -> bool:
         """Whether paths are coarser: of many rows, and of numbers that lengths are compared for."""
         table = self.learner.table
@@ -111,16 +118,6 @@ class Search:
         """All folds, after the reference fold where that holds nothing out."""
         reference = self.reference_fold
         return self.folds if reference in self.folds else [reference, *self.folds]
-
-    @property
-    def repeats(self) -> list[FoldState]:
-        """The repeated folds: only candidates that may win are evaluated there."""
-        return self.folds[self.independent :]
-
-    @property
-    def screening_folds(self) -> list[FoldState]:
-        """The folds on which every candidate is evaluated."""
-        return self.all_folds[: len(self.all_folds) - len(self.repeats)]
 
     @property
     def complete(self) -> Evaluations:
@@ -165,24 +162,15 @@ class Search:
 
     def _compare(self, candidate: Candidate, l1_ratio: float, before: CandidatePath | None) -> bool:
         taken = candidate.max_conditions is not None
-        paths = self._paths(self.screening_folds, candidate, l1_ratio, before)
-        reference = paths[self.screening_folds.index(self.reference_fold)]
+        paths = self._paths(self.all_folds, candidate, l1_ratio, before)
+        reference = paths[self.all_folds.index(self.reference_fold)]
         grid = self._grid(reference, l1_ratio, taken) if taken or not before else before.grid
         if before is not None:
             grid = grid[max(0, len(grid) - len(before.grid) + before.warm_start) :]
         found, losses = self._follow(paths, reference, grid, candidate, l1_ratio)
         may_win = bool(found) and not self._is_beaten(found, losses)
-        # A short model that cannot win may be the best of its length, without trees.
-        if not found or (self.repeats and not (may_win or (taken and not candidate.n_trees))):
-            return may_win
-        if self.repeats and not self.watch.is_over():
-            self.bring_repeats_to(candidate.n_trees)
-            more = self._paths(self.repeats, candidate, l1_ratio, before)
-            losses = np.vstack([losses, *extend_all(more, grid[: len(found)])])
-            means = map(self.mean, losses.T)
-            found = [Evaluation(e.penalty, e.miu, *m) for e, m in zip(found, means, strict=True)]
-            paths = [*paths, *more]
-        self._keep(paths, grid, found, losses)
+        if found:
+            self._keep(paths, grid, found, losses)
         return may_win
 
     def compare_again(self) -> None:
@@ -232,16 +220,12 @@ class Search:
         candidate: Candidate,
         l1_ratio: float,
     ) -> tuple[Evaluations, Floats]:
-        """Evaluate at descending lambdas until the cost rises; return losses (b, f) too.
-
-        Deviances on some of the folds are shifted to the level of all folds.
-        """
+        """Evaluate at descending lambdas until the cost rises; return losses (b, f) too."""
         found: Evaluations = []
         columns: list[Floats] = []
         hasty = self.is_coarse or (reference.design.loss.n_scores > 1 and candidate.max_conditions)
         patience = scale.PATIENCE_OF_MANY_ROWS if hasty else scale.PATIENCE
-        blocks = sum(len(p.fold.blocks) - 1 for p in paths if p.fold.valid is not None)
-        shift, read = self._shift(blocks), reference.terms.conditions(self.learner.table.schema)
+        read = reference.terms.conditions(self.learner.table.schema)
         at_once = len(grid) if candidate.form is not None and candidate.max_conditions else 1
         for at, l1 in enumerate(grid.tolist()):
             if self.watch.is_over():
@@ -254,21 +238,14 @@ class Search:
             fit = reference.fits[at]
             self.fits[penalty] = fit
             miu = int(active_terms(fit) @ read)
-            found.append(Evaluation(penalty, miu, deviance + shift, error))
+            found.append(Evaluation(penalty, miu, deviance, error))
             self._report((at + 1) / len(grid), found)
             if at_once == 1 and at - int(self.costs(found).argmin()) >= patience:
                 break
         return found, np.hstack(columns[: len(found)]) if found else np.zeros((0, 0))
 
-    def _shift(self, blocks: int) -> float:
-        """Return the loss of the best penalty on all held-out blocks minus that on the first."""
-        if not self.losses:
-            return 0.0
-        losses = self.losses[self.best(self.complete).penalty]
-        return self.mean(losses)[0] - self.mean(losses[:blocks])[0]
-
     def _is_beaten(self, found: Evaluations, losses: Floats) -> bool:
-        """Tell whether a candidate is clearly worse on the screening folds than the best one.
+        """Tell whether a candidate is clearly worse than the best one.
 
         The first candidate never is, because Stage 2 may have to start from it.
         """
@@ -282,16 +259,15 @@ class Search:
     def _keep(
         self, paths: list[FoldPath], grid: Floats, found: Evaluations, losses: Floats
     ) -> None:
-        """Keep the evaluations of a candidate and, if it was fitted on all folds, its path."""
+        """Keep the evaluations of a candidate, and its path."""
         self.evaluations += found
-        if len(paths) == len(self.all_folds):
-            penalty = found[0].penalty
-            ahead = scale.HEAD_START_OF_MANY_ROWS if self.is_coarse else scale.HEAD_START
-            if penalty.candidate.max_conditions is not None:
-                ahead = scale.HEAD_START_OF_LENGTHS
-            least = 0 if self.learner.table.loss.n_scores == 1 else -1  # to a larger lambda again
-            start = max(least, int(self.costs(found).argmin()) - ahead)
-            self._keep_path(paths, grid, losses, start, penalty.candidate, penalty.l1_ratio)
+        penalty = found[0].penalty
+        ahead = scale.HEAD_START_OF_MANY_ROWS if self.is_coarse else scale.HEAD_START
+        if penalty.candidate.max_conditions is not None:
+            ahead = scale.HEAD_START_OF_LENGTHS
+        least = 0 if self.learner.table.loss.n_scores == 1 else -1  # to a larger lambda again
+        start = max(least, int(self.costs(found).argmin()) - ahead)
+        self._keep_path(paths, grid, losses, start, penalty.candidate, penalty.l1_ratio)
 
     def _keep_path(
         self,
@@ -347,7 +323,7 @@ class Search:
     def start_stage2(self, base: CandidatePenalty | None) -> None:
         """Start Stage 2 from the fits at a penalty that was compared, or from the base rate."""
         self.base = base
-        self._in_time(self._start_stage2, self.screening_folds)
+        self._in_time(self._start_stage2, self.all_folds)
 
     def _in_time(self, learn: Callable[[FoldState], None], folds: list[FoldState]) -> None:
         """Learn on some folds, each if there is time when its turn comes."""
@@ -359,25 +335,13 @@ class Search:
         fold.learn(self.learner.grow(fold.train, fold.mined, start))
 
     def grow(self, n_trees: int) -> int:
-        """Grow up to `n_trees` on the screening folds; return how many the reference fold has."""
-        self._in_time(lambda fold: self._grow(fold, n_trees), self.screening_folds)
+        """Grow up to `n_trees` on all folds; return how many the reference fold has."""
+        self._in_time(lambda fold: self._grow(fold, n_trees), self.all_folds)
         return len(self.reference_fold.structure.trees)
 
     def _grow(self, fold: FoldState, n_trees: int) -> None:
         assert fold.found is not None
         fold.learn(fold.found.with_trees(n_trees, self.settings))
-
-    def bring_repeats_to(self, n_trees: int) -> None:
-        """Learn on the repeated folds what a candidate of `n_trees` needs of Stage 2."""
-
-        def bring(fold: FoldState) -> None:
-            if fold.found is None:
-                self._start_stage2(fold)
-            if n_trees:
-                self._grow(fold, n_trees)
-
-        if self.reference_fold.found is not None:
-            list(thread_map(bring, self.repeats))
 
     def look_for_products(self, penalty: CandidatePenalty) -> bool:
         """Look for more products on every fold, from the fits at a penalty that was compared.
@@ -420,14 +384,11 @@ class Search:
             found = replace(found, searched_rows=self.learner.table.n_rows)
         evaluations, short = tuple(self.evaluations), tuple(self.short)
         interactions = None if self.plan is None else self.plan.interactions.to_dict()
-        compared = self.fits, self.terms, interactions, short
+        compared = self.fits, self.terms, interactions, short, len(self.screened)
         return found, Comparison(evaluations, self.price, *compared)
 
     def mean(self, losses: Floats) -> tuple[float, float]:
-        """Return the weighted mean of the first or of all blocks, and its standard error.
-
-        Repeated folds hold out the same rows again, so they do not lower the error.
-        """
+        """Return the weighted mean of the first or of all blocks, and its standard error."""
         weights = self.weights[: len(losses)]
         mean = float(np.average(losses, weights=weights))
         if self.independent < 2:

@@ -92,7 +92,7 @@ def _compare_all(search: Search) -> None:
         for m in counts:
             search.compare(Candidate("all", m, None), settings.fixed_l1_ratio)
         return
-    l1_ratios = _l1_ratios(search)
+    l1_ratios = search.l1_ratios
     _compare_first(search, l1_ratios)
     if watch.is_over():
         return
@@ -102,7 +102,7 @@ def _compare_all(search: Search) -> None:
     if makes_ladders(search):
         compare_ladders(search, base)
         return
-    watch.begin("finding products and splits", 0.6, len(search.screening_folds))
+    watch.begin("finding products and splits", 0.6, len(search.all_folds))
     search.start_stage2(base)
     if watch.is_over():
         return
@@ -112,8 +112,7 @@ def _compare_all(search: Search) -> None:
     cases = table.loss.effective_cases(table.y, table.cases_of())
     if not search.lengths_alone:
         _compare_further(search, base.candidate, l1_ratios)
-    enough = cases >= scale.LENGTHS_FROM_CASES and (table.loss.leaves_little or not search.repeats)
-    if enough or table.loss.n_scores > 1:
+    if cases >= scale.LENGTHS_FROM_CASES or table.loss.n_scores > 1:
         _compare_lengths(search)
 
 
@@ -152,15 +151,6 @@ def _base_rate(table: Table, settings: Settings, price: Price) -> tuple[Discover
     evaluation = Evaluation(search.without_terms(), 0, 0.0, 0.0)
     found = learner.grow(table, state.mined, None).with_trees(settings.max_trees, settings)
     return found, Comparison((evaluation,), price, terms=search.terms)
-
-
-def _l1_ratios(search: Search) -> Sequence[float]:
-    """Return the L1 ratios that are compared."""
-    settings = search.settings
-    if settings.l1_ratio is not None:
-        return (settings.l1_ratio,)
-    ratios = scale.L1_RATIOS_OF_RULES if settings.rules else scale.L1_RATIOS
-    return ratios[:1] if search.is_coarse else ratios
 
 
 def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
@@ -284,14 +274,13 @@ def _warn_of_unlike_folds(search: Search) -> None:
     """
     null, table = search.evaluations[0].deviance, search.learner.table
     cases = sum(fold.valid.n_cases for fold in search.folds if fold.valid is not None)
-    repeats = max(1, len(search.folds) // max(1, search.independent))
-    expected = max(null, table.loss.null_spread(table.y, table.weight)) / math.sqrt(cases / repeats)
+    expected = max(null, table.loss.null_spread(table.y, table.weight)) / math.sqrt(cases)
     paths: dict[Candidate, list[float]] = {}
     smaller = table.loss.effective_cases(table.y, table.cases_of())
     for evaluation in (*search.screened, *search.evaluations, *search.short):
         candidate = evaluation.penalty.candidate
         # Models of given lengths have hardly a penalty, and separate the classes of few rows.
-        of_length = candidate.max_conditions is not None and bool(search.repeats)
+        of_length = candidate.max_conditions is not None or candidate.form is not None
         if 0 < evaluation.miu <= smaller / scale.CASES_PER_CONDITION and not of_length:
             paths.setdefault(candidate, []).append(evaluation.error)
     for candidate, errors in paths.items():
