@@ -19,6 +19,7 @@ from rpte.utils.arrays import Floats, Index, Ints
 
 SHRINK = 1e-3  # ridge on each column, of its own curvature
 FLOOR = 1e-9  # of all curvature
+LEAST_SPLIT = 4.0  # squared score test of a split, below which it is chance
 DIGITS = 9
 
 
@@ -101,14 +102,18 @@ def drop_in_turn(
     inverse = np.linalg.inv(gram[np.ix_(left, left)])
     fit = inverse @ slope[left]
     found = Ladder([], [], [], splits)
+    grown = True  # splits that say no more than chance go before the first model is recorded
     while True:
-        units.record(found, left)
-        if not len(left):
-            return found
-        own = np.diag(inverse)
-        prices = units.prices(left)
-        loss = np.where(prices > 0, fit * fit / own / np.maximum(prices, 1), np.inf)
-        at = int(np.round(loss, DIGITS).argmin())
+        own, prices = np.diag(inverse), units.prices(left)
+        loss = np.where(prices > 0, fit * fit / own, np.inf)
+        weak = np.where(left < len(owner), loss, np.inf)
+        grown = grown and bool(weak.min(initial=np.inf) < LEAST_SPLIT)
+        if not grown:
+            units.record(found, left)
+            if not len(left):
+                return found
+            weak = loss / np.maximum(prices, 1)
+        at = int(np.round(weak, DIGITS).argmin())
         pivot = inverse[at] / own[at]
         fit = np.delete(fit - fit[at] * pivot, at)
         inverse = inverse - np.outer(inverse[:, at], pivot)

@@ -46,7 +46,7 @@ class Settings:
     conventions: Conventions
     profile: Profile = "safe"
     form: Form = "any"
-    shapes: ShapeRule = "one"
+    shapes: ShapeRule = "free"
     limits: Permissions = FREE
 
     @property

@@ -29,6 +29,7 @@ from rpte.fit.structure_learner import WarmStart
 from rpte.kernels.blas import one_blas_thread
 from rpte.rows import scale
 from rpte.rows.threads import thread_map
+from rpte.selection.comparison import Comparison
 from rpte.selection.fold_state import FoldState
 from rpte.selection.interactions import find_interactions
 from rpte.selection.search import Search
@@ -46,7 +47,9 @@ LEAVES, DEPTH = 8, 4  # of the tree of a group, at most
 REPLACES, BESIDE = "replaces", "beside"
 NO_PRODUCTS, OF_PAIRS, MANY = "", "of pairs", "many"  # no variable in two products, or in some
 MOST_PRODUCTS = 12
-PRODUCT_ERRORS = 1.0  # standard errors by which a model with products must be better
+# By how much a model with products must be better: standard errors, and a fraction of what is
+# explained. Products are hard to read, and many of them nobody would sign.
+PRODUCT_ERRORS, PRODUCT_WORTH = 2.0, 0.03
 PATIENCE = 4  # lengths that cost more than the best before, after which no longer one is tried
 
 
@@ -127,7 +130,8 @@ def _is_clearly_better(search: Search, known: int) -> bool:
     rival, best = search.best([e for e in before if e.penalty in search.losses]), search.best(after)
     error = search.mean(search.losses[best.penalty] - search.losses[rival.penalty])[1]
     costs = search.costs([best, rival])
-    return bool(costs[0] < costs[1] - PRODUCT_ERRORS * error)
+    least = PRODUCT_WORTH * Comparison(tuple(search.evaluations)).explained()
+    return bool(costs[0] < costs[1] - max(PRODUCT_ERRORS * error, least))
 
 
 def _compare_form(search: Search, plan: LadderPlan, form: Form) -> float:

@@ -20,6 +20,7 @@ from rpte.table.table import Table
 MARGINS = (0.0, 0.01, 0.025)  # of the weight that lies outside of the limits at either end
 FEWEST_VALUES = 12  # distinct; numbers of fewer have their limits at the ends
 MOST_KNOTS = 6  # between which ramps begin and end
+DIGITS = 4  # of a value that is a limit as it is; others end at a shorter number inside
 
 Limits = tuple[float, float]
 
@@ -34,15 +35,23 @@ def inner_limits(table: Table, name: str, margin: float) -> Limits | None:
     values, place = np.unique(x[there], return_inverse=True)
     if len(values) < 2:
         return None
-    if margin == 0.0 or len(values) < FEWEST_VALUES:
+    if len(values) < FEWEST_VALUES:
         return float(values[0]) + 0.0, float(values[-1]) + 0.0
     below = np.cumsum(np.bincount(place, table.weight[there]))
     first = int(np.searchsorted(below, margin * below[-1]))
     last = int(np.searchsorted(below, (1.0 - margin) * below[-1] * (1.0 - 1e-12)))
-    first, last = min(first, len(values) - 2), max(last, 1)
-    low = shortest_between(float(values[first]), float(values[first + 1]))
-    high = shortest_between(float(values[last - 1]), float(values[last]))
-    return (low, high) if low < high else (float(values[0]) + 0.0, float(values[-1]) + 0.0)
+    first, last = min(first, len(values) // 2 - 1), max(last, len(values) // 2 + 1)
+    return (
+        _short(float(values[first]), float(values[first + 1])),
+        _short(float(values[last]), float(values[last - 1])),
+    )
+
+
+def _short(value: float, next_inside: float) -> float:
+    """Return a value that can be read, or a short decimal just inside of it."""
+    if float(f"{value:.{DIGITS}g}") == value:
+        return value + 0.0
+    return shortest_between(min(value, next_inside), max(value, next_inside))
 
 
 def ramp(name: str, limits: Limits) -> Scale:
