@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rpte.errors import InputError
 from rpte.estimators.checks import refuse_sparse
 from rpte.model.causes import one_event
+from rpte.model.interactions import interaction_rows
 from rpte.model.versions import shape_family
 from rpte.table.inputs import Inputs, require_columns
 from rpte.utils.arrays import Floats
@@ -251,6 +252,21 @@ class ModelMethodsMixin:
         with others. Of several classes, the mean over these.
         """
         return one_event(self._fitted(), "importances_").importances()
+
+    @property
+    def interactions_(self) -> pd.DataFrame:
+        """Which pairs of variables interact beyond what each of them says alone.
+
+        `gain` is what a small tree over the pair explains of held-out rows beyond an additive fit,
+        in nats; `chance` is the largest gain of any pair if the additive fit were true. `group` is
+        the number of the group that the pair joined. A refusal where nobody looked: several
+        classes, numbers, `shapes="free"`.
+        """
+        import pandas as pd
+
+        rows = interaction_rows(one_event(self._fitted(), "interactions_"))
+        columns = ["first", "second", "gain", "chance", "group"]
+        return pd.DataFrame(rows, columns=columns)
 
     @property
     def feature_importances_(self) -> Floats:

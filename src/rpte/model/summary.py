@@ -130,6 +130,7 @@ def _notes(model: Model | ClassesModel) -> list[str]:
     notes += [f"limit: {limit} {limits[limit]}" for limit in others if limits[limit]]
     if isinstance(model.target, SurvivalTarget):
         notes.append(model.target.baseline_text)
+    notes += _interaction_notes(model)
     factors = model.training.get("class_factors", [1.0, 1.0])
     if set(factors) != {1.0}:
         pairs = zip(model.classes, factors, strict=True)
@@ -147,6 +148,18 @@ def _notes(model: Model | ClassesModel) -> list[str]:
         for e in model.ledger
     ]
     return notes
+
+
+def _interaction_notes(model: Model | ClassesModel) -> list[str]:
+    """Say which variables interact, where the fit has looked for groups of them."""
+    found = (model.training.get("selection") or {}).get("interactions")
+    if not found or not found["groups"]:
+        return []
+    groups = "; ".join(", ".join(group) for group in found["groups"])
+    gain, chance = found["strongest"], found["threshold"]
+    return [
+        f"interacting variables: {groups} (gain on held-out rows {gain:.3g}, of chance {chance:.3g})"
+    ]
 
 
 def stopped_note(model: Model | ClassesModel) -> str | None:

@@ -156,7 +156,7 @@ def _compare_form(search: Search, plan: LadderPlan, form: Form) -> float:
         if at:
             least.append(search.least_cost(search.evaluations[before:]))
         if at and few:
-            search.short += search.evaluations[before:]
+            search.short += [] if form.products else search.evaluations[before:]
             del search.evaluations[before:]
         if search.watch.is_over() or (not few and min(least) < min(least[-PATIENCE:])):
             break
