@@ -67,6 +67,9 @@ class Variant:
 
 VARIANTS = {
     "default": Variant("the default"),
+    "free": Variant(
+        'shapes of all kinds added up, as in 0.1 (`shapes="free"`)', {"shapes": "free"}
+    ),
     "no_products": Variant("no products of two variables", {"pattern_order": 1}),
     "no_trees": Variant("no trees", {"max_trees": 0}),
     "additive": Variant("neither trees nor products", {"max_trees": 0, "pattern_order": 1}),
@@ -87,10 +90,6 @@ VARIANTS = {
     "hug_patterns": Variant("the paper's patterns instead of shapes", {"vocabulary": "hug"}),
     "rules": Variant('yes/no statements alone (`form="rules"`)', {"form": "rules"}),
     "no_ridge": Variant("no ridge share", {"l1_ratio": 1.0}),
-    "folds_once": Variant(  # where folds are not repeated, lengths are compared from 200 cases on
-        "inner folds once, not three times (and lengths on small tables)",
-        constants={"rows.scale.REPEATS": 1},
-    ),
     "free_conditions": Variant("conditions cost nothing", {"audit_price": 0.0}),
     "root_price": Variant(
         "price falls with the root of the cases", constants={"rows.scale.PRICE_POWER": 0.5}
