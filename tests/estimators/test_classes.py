@@ -10,17 +10,8 @@ import pytest
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.model.classes import ClassesModel
 from rpte.model.file import from_text, to_text
-from rpte.rows import scale
 
 QUICK = {"l1": 0.03}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _no_repeats():
-    """Deal out folds once, whatever the number of rows."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scale, "REPEATED_BELOW", 10)
-        yield
 
 
 def flowers(n=180, seed=0, classes=3):

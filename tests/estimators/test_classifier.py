@@ -14,7 +14,6 @@ from fit_tables import mixed_case
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.fit.structure_learner import StructureLearner
 from rpte.model.file import to_dict
-from rpte.rows import scale
 
 CASE = mixed_case()
 
@@ -173,8 +172,7 @@ class TestFit:
 
     @pytest.mark.slow(reason="fits several models with inner validation")
     @pytest.mark.parametrize("seed", range(4))
-    def test_lookahead_finds_a_parity_of_three(self, seed, monkeypatch):
-        monkeypatch.setattr(scale, "REPEATED_BELOW", 10)
+    def test_lookahead_finds_a_parity_of_three(self, seed):
         rng = np.random.default_rng(seed)
         X = rng.integers(0, 2, (600, 8)).astype(float)
         y = X[:, :3].sum(axis=1) % 2
@@ -206,8 +204,13 @@ def newton_values(leaf, y, weight, score):
 
 
 class TestValidation:
-    def test_everything_learned_from_y_is_learned_again_in_each_fold(self, monkeypatch):
-        seen = {"mine": [], "grow": []}
+    @pytest.mark.parametrize(
+        ("shapes", "stage2"), [("free", "grow"), ("one", "without_trees")]
+    )
+    def test_everything_learned_from_y_is_learned_again_in_each_fold(
+        self, monkeypatch, shapes, stage2
+    ):
+        seen = {"mine": [], stage2: []}
 
         def watched(stage):
             honest = getattr(StructureLearner, stage)
@@ -220,17 +223,15 @@ class TestValidation:
 
         for stage in seen:
             monkeypatch.setattr(StructureLearner, stage, watched(stage))
-        monkeypatch.setattr(scale, "BEATEN", np.inf)  # or Stage 2 is not for the repeats
         X, y = small(120)
-        RPTEClassifier(budget=5).fit(X, y)
+        RPTEClassifier(budget=5, shapes=shapes).fit(X, y)
         for found in seen.values():
             (whole,) = (part for part in found if part.n_rows == 120)
             parts = [part for part in found if part is not whole]
-            assert len(parts) == 3 * 5
+            assert len(parts) == 5
             held_out = [rows_of(whole) - rows_of(part) for part in parts]
-            for repeat in (held_out[:5], held_out[5:10], held_out[10:]):
-                assert set().union(*repeat) == rows_of(whole)
-                assert sum(len(rows) for rows in repeat) == 120
+            assert set().union(*held_out) == rows_of(whole)
+            assert sum(map(len, held_out)) == 120
             for rows in held_out:
                 labels = [row[-1] for row in rows]
                 assert min(labels.count(0.0), labels.count(1.0)) >= 1

@@ -12,20 +12,11 @@ from sklearn.base import clone
 from class_tables import flowers
 from rpte import Limits, RPTEClassifier, RPTERegressor, RPTESurvival, RPTEWarning, load
 from rpte.model.file import to_dict, to_text
-from rpte.rows import scale
 from small_table import mixed_table
 from survival_tables import tied_times
 
 pytestmark = pytest.mark.filterwarnings("ignore:some held-out rows")  # of folds of few rows
 FIXED, SEARCH = {"l1": 0.03}, {"cv": 2, "l1_ratio": 1.0, "budget": 20, "max_trees": 2}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _no_repeats():
-    """Deal out folds once, whatever the number of rows."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scale, "REPEATED_BELOW", 10)
-        yield
 
 
 @dataclass(frozen=True)

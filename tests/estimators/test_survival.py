@@ -11,20 +11,11 @@ from sklearn.exceptions import NotFittedError
 from data_folder import needs_data
 from rpte import InputError, RPTEClassifier, RPTERegressor, RPTESurvival
 from rpte.model.file import to_dict
-from rpte.rows import scale
 from survival_tables import gbsg2, made_times, tied_times
 
 pytestmark = pytest.mark.filterwarnings("ignore:some held-out rows")  # of folds of few rows
 X, (EVENT, TIME) = made_times(120, 0)
 QUICK = {"l1": 0.05}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _no_repeats():
-    """Deal out folds once, whatever the number of rows."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scale, "REPEATED_BELOW", 10)
-        yield
 
 
 def fit(X=X, y=(EVENT, TIME), given=None, **parameters):

@@ -224,8 +224,16 @@ def test_all_kinds_of_strong_times(parameters, noise, share, tied):
     assert_optimum(*strong_times(300, 1, noise, share, tied), parameters)
 
 
-@pytest.mark.parametrize("form", [{}, {"loss": "discrete"}])
-def test_scores_that_no_baseline_can_be_stored_for_are_said(form, caplog):
+@pytest.mark.parametrize(
+    ("form", "raised"),
+    [
+        ({}, True),
+        ({"shapes": "free"}, True),
+        ({"loss": "discrete", "shapes": "free"}, True),
+        ({"loss": "discrete"}, False),  # effects that end inside the data stay within range
+    ],
+)
+def test_scores_that_no_baseline_can_be_stored_for_are_said(form, raised, caplog):
     """Times in the order of a column: without a penalty its slope has no end."""
     X, y = strong_times(100, 0, 0.0, 1.0)
     settings = {"vocabulary": "original", "max_trees": 0, **form}
@@ -233,7 +241,7 @@ def test_scores_that_no_baseline_can_be_stored_for_are_said(form, caplog):
         RPTESurvival(l1=1e-7, **settings).fit(X, y)
     with caplog.at_level("WARNING", logger="rpte"):
         mine = RPTESurvival(**form).fit(X, y)
-    assert "the penalty is raised to" in caplog.text
+    assert ("the penalty is raised to" in caplog.text) == raised
     assert mine.model_.training["objective"]["converged"]
     assert all(check.holds is not False for check in mine.verify(X, y))
 

@@ -26,13 +26,18 @@ def table_of(case, validation, **parameters):
     return make_table(inputs, y, case.weight, chosen.pooling, validation.part), chosen
 
 
-def search_of(case, cv=None, groups=None, **parameters):
-    """Return a search whose folds are mined, its base rate compared."""
+def search_of(case, cv=None, groups=None, folds=None, labels=None, **parameters):
+    """Return a search whose folds are mined, its base rate compared.
+
+    `folds` and `labels` of the merged table may be given.
+    """
     validation = make_validation(cv, None, case.y, groups)
     table, chosen = table_of(case, validation, **{"max_trees": 2, "budget": 30, **parameters})
+    table = table if labels is None else replace(table, y=labels)
     price = Price.at(chosen.audit_price, table.n_cases)
     learner = StructureLearner.of(table, chosen)
-    search = _search(table, learner, validation, validation.folds(table), price, Watch())
+    folds = validation.folds(table) if folds is None else folds
+    search = _search(table, learner, validation, folds, price, Watch())
     search.compare_base_rate()
     return search
 
@@ -59,7 +64,7 @@ def watch_fits(monkeypatch):
 
 def call_large(monkeypatch):
     """Treat tables of more than 200 rows as large: the search sees 200 of them."""
-    set_scale(monkeypatch, REPEATED_BELOW=10, LONG_ABOVE=150, SAMPLE_ROWS=200)
+    set_scale(monkeypatch, LONG_ABOVE=150, SAMPLE_ROWS=200)
     set_scale(monkeypatch, LONG_TABLE_ABOVE=300)
 
 

@@ -19,7 +19,7 @@ from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.model.file import to_dict
 from rpte.rows import scale
 from rpte.rows.folds import Validation, make_validation
-from rpte.rows.scale import FOLDS, REPEATED_BELOW, REPEATS
+from rpte.rows.scale import FOLDS
 from rpte.table.read import read_training
 from rpte.table.table import make_table, repetitions
 
@@ -47,10 +47,8 @@ def test_folds_by_content_part_the_rows_and_forget_their_order(seed, count, rand
     validation = make_validation(count, None, raw.y, None)
     table = table_of(raw, validation)
     folds = folds_of(validation, table)
-    assert len(folds) == min(REPEATS, count) * count
-    for r in range(min(REPEATS, count)):
-        held = np.concatenate([test for _, test in folds[r * count : (r + 1) * count]])
-        assert set(held) == set(range(table.n_rows))
+    assert len(folds) == count
+    assert set(np.concatenate([test for _, test in folds])) == set(range(table.n_rows))
     rows = list(range(60))
     random.shuffle(rows)
     turned = table_of(raw.take(np.array(rows)), validation)
@@ -63,36 +61,13 @@ def test_classes_are_dealt_out_evenly():
     validation = make_validation(None, None, raw.y, None)
     table = table_of(raw, validation)
     held = [test for _, test in folds_of(validation, table)]
-    assert len(held) == REPEATS * FOLDS
+    assert len(held) == FOLDS
     for label in (0.0, 1.0):
         counts = [int((table.y[test] == label).sum()) for test in held]
-        for r in range(REPEATS):
-            among = counts[r * FOLDS : (r + 1) * FOLDS]
-            assert max(among) - min(among) <= 1
+        assert max(counts) - min(counts) <= 1
 
 
-@pytest.mark.parametrize("count", [3, 4, 5, 7])
-def test_repeats_part_rows_that_met(count):
-    """Rows of a class that share a fold once hardly ever share one again."""
-    raw = random_raw(1, ["number", "number"], 200)
-    validation = make_validation(count, None, raw.y, None)
-    table = table_of(raw, validation)
-    folds = [test for _, test in folds_of(validation, table)]
-    repeats = [folds[r * count : (r + 1) * count] for r in range(REPEATS)]
-    for one, two in combinations(repeats, 2):
-        assert {frozenset(t) for t in one} & {frozenset(t) for t in two} == set()
-        met = [len(set(a) & set(b)) / len(a) for a in one for b in two]
-        assert max(met) < 0.6
-
-
-def test_two_folds_are_dealt_out_in_the_two_ways_there_are():
-    raw = random_raw(1, ["number", "number"], 200)
-    validation = make_validation(2, None, raw.y, None)
-    folds = folds_of(validation, table_of(raw, validation))
-    assert len({frozenset(test) for _, test in folds}) == len(folds) == 4
-
-
-def test_folds_are_repeated_by_content_on_small_tables_only():
+def test_folds_are_dealt_out_once_whatever_the_number_of_rows():
     rng = np.random.default_rng(0)
 
     def count(n, **given):
@@ -102,8 +77,8 @@ def test_folds_are_repeated_by_content_on_small_tables_only():
         table = make_table(read_training(columns), y, np.ones(n), part=validation.part)
         return len(validation.folds(table))
 
-    assert count(REPEATED_BELOW - 1) == REPEATS * FOLDS
-    assert count(REPEATED_BELOW) == FOLDS
+    assert count(60) == count(999) == count(2_000) == FOLDS
+    assert count(200, cv=2) == 2
     assert count(200, groups=np.arange(200) // 5) == FOLDS
     assert count(200, cv=StratifiedKFold(4)) == 4
 
@@ -127,11 +102,10 @@ def test_the_cases_of_equal_rows_are_divided_evenly_over_the_folds(seed, count, 
     assert table.n_rows < 60
     assert table.cases.tolist() == table.weight.tolist()
     folds = validation.folds(table)
-    for r in range(min(REPEATS, count)):
-        tested, trained = held_out(folds[r * count : (r + 1) * count], table)
-        assert (tested + trained == table.cases).all()
-        assert (tested.sum(axis=0) == table.cases).all()
-        assert (tested.max(axis=0) - tested.min(axis=0) <= 1).all()
+    tested, trained = held_out(folds, table)
+    assert (tested + trained == table.cases).all()
+    assert (tested.sum(axis=0) == table.cases).all()
+    assert (tested.max(axis=0) - tested.min(axis=0) <= 1).all()
     for fold in folds:
         for side in (fold.train, fold.test):
             assert side.on(table).weight.tolist() == side.number.tolist()
@@ -373,7 +347,7 @@ def test_held_out_rows_of_one_class_validate_nothing():
 def test_more_rows_are_searched_on_fewer_folds_if_both_classes_have_enough(
     monkeypatch, n, cases, count
 ):
-    constants = {"REPEATED_BELOW": 10, "MANY_ROWS": 300, "LONG_ABOVE": 400}
+    constants = {"MANY_ROWS": 300, "LONG_ABOVE": 400}
     for name, value in {**constants, "FEWER_FOLDS_FROM_CASES": 50}.items():
         monkeypatch.setattr(scale, name, value)
     y = (np.arange(n) < cases).astype(float)
@@ -386,7 +360,6 @@ def test_more_rows_are_searched_on_fewer_folds_if_both_classes_have_enough(
 
 
 def test_large_tables_are_searched_on_a_sample(monkeypatch):
-    monkeypatch.setattr(scale, "REPEATED_BELOW", 100)
     monkeypatch.setattr(scale, "SAMPLE_ROWS", 150)
     raw = random_raw(5, ["number", "number"], 400, gaps=False)
     table = make_table(read_training(raw.columns), raw.y, np.ones(len(raw.y)))
@@ -438,15 +411,16 @@ def leak(seed=0, n_groups=10, size=30):
 
 def test_groups_keep_the_model_from_learning_who_is_who():
     X, y, group = leak()
-    by_row = RPTEClassifier().fit(X, y)
+    made = {"shapes": "free"}  # every second group is more than one shape says
+    by_row = RPTEClassifier(**made).fit(X, y)
     with pytest.warns(RPTEWarning, match="some held-out rows are unlike all rows that train"):
-        by_group = RPTEClassifier().fit(X, y, groups=group)
+        by_group = RPTEClassifier(**made).fit(X, y, groups=group)
     assert by_row.score(X, y) > 0.7
     assert by_group.audit().miu <= 1 < by_row.audit().miu
     assert by_group.score(X, y) < 0.7
     turned = np.random.default_rng(1).permutation(len(y))
     with pytest.warns(RPTEWarning, match="standard error of the validated deviance grows from"):
-        again = RPTEClassifier().fit(X.iloc[turned], y[turned], groups=group[turned])
+        again = RPTEClassifier(**made).fit(X.iloc[turned], y[turned], groups=group[turned])
     assert to_dict(again.model_) == to_dict(by_group.model_)
 
 
@@ -459,9 +433,9 @@ def test_the_splitter_decides_what_is_validated():
     )
 
 
-def test_a_splitter_of_content_folds_gives_the_model_of_content_folds(monkeypatch):
-    """The user's splits and our own go through the same selection, repeats of folds apart."""
-    monkeypatch.setattr(scale, "REPEATS", 1)
+@pytest.mark.parametrize("shapes", ["one", "free"])
+def test_a_splitter_of_content_folds_gives_the_model_of_content_folds(shapes):
+    """The user's splits and our own go through the same selection."""
     case = make_case(4, ("number", "few", "two"), 70, clear=True)
     inputs = read_training(case.X)
     case = replace(case, weight=np.ones(70))
@@ -470,8 +444,8 @@ def test_a_splitter_of_content_folds_gives_the_model_of_content_folds(monkeypatc
     place = np.array([row[tuple(key)] for key in as_rows(table.inputs, table.y)])
     assert len(set(place)) == table.n_rows == len(case.y)  # no equal rows in this table
     splits = [(place[a], place[b]) for a, b in folds_of(Validation(), table)]
-    ours = to_dict(case.fit(RPTEClassifier()).model_)
-    theirs = to_dict(case.fit(RPTEClassifier(cv=splits)).model_)
+    ours = to_dict(case.fit(RPTEClassifier(shapes=shapes)).model_)
+    theirs = to_dict(case.fit(RPTEClassifier(shapes=shapes, cv=splits)).model_)
     assert ours["components"]
     assert theirs["components"] == ours["components"]
     assert without_errors(theirs["training"]["selection"]) == without_errors(
@@ -480,7 +454,7 @@ def test_a_splitter_of_content_folds_gives_the_model_of_content_folds(monkeypatc
 
 
 def without_errors(selection):
-    """Leave out the standard errors: the user's splits count as independent, repeats do not."""
+    """Leave out the standard errors, which are those of the folds that there are."""
     evaluations = [{k: v for k, v in p.items() if k != "error"} for p in selection["frontier"]]
     return {**selection, "frontier": evaluations}
 

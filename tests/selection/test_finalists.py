@@ -22,7 +22,7 @@ def table(n=900, seed=3):
 
 @pytest.fixture
 def long_tables(monkeypatch):
-    set_scale(monkeypatch, REPEATED_BELOW=10, MANY_ROWS=100, LONG_ABOVE=200)
+    set_scale(monkeypatch, MANY_ROWS=100, LONG_ABOVE=200)
     set_scale(monkeypatch, FEWER_FOLDS_FROM_CASES=20, LENGTHS_FROM_CASES=20)
     set_scale(monkeypatch, LENGTHS_ALONE_FROM_CASES=20, BEATEN=50.0)
 

@@ -16,12 +16,14 @@ from sklearn.metrics import log_loss, roc_auc_score
 import rpte.fit.settings as settings_module
 import rpte.rows.folds as folds_module
 import rpte.selection.fold_state as fold_state
+import rpte.selection.ladder as ladder
 import rpte.selection.select as module
 from effort import examples
 from fit_tables import Case, make_case, mixed_case
 from rpte import InputError, Limits, RPTEClassifier, RPTEWarning
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.design import Design
+from rpte.estimation.one_shape import KINDS
 from rpte.estimation.solver import solve
 from rpte.fit.structure_learner import StructureLearner
 from rpte.model.file import to_dict
@@ -29,9 +31,12 @@ from rpte.rows import scale
 from rpte.rows.folds import Cases, Fold, make_validation
 from rpte.rows.training_rows import MemoryRows
 from rpte.selection.comparison import Comparison, Evaluation, Price
+from rpte.selection.fold_shapes import ShapeChoice
+from rpte.selection.ladder import compare_ladders
 from rpte.selection.search import Search
 from rpte.selection.select import select
-from searches import table_of, watch_fits
+from rpte.structure.groups import Interactions
+from searches import search_of, table_of, watch_fits
 
 SMALL = make_case(4, ("number", "few", "two"), 70, clear=True)
 MIXED = mixed_case(150)
@@ -52,6 +57,18 @@ def only_candidate(monkeypatch, candidate, l1):
     monkeypatch.setattr(Comparison, "ranked", lambda *_: [chosen])
 
 
+def fixed_shapes(search, _):
+    """Give every variable the longest shape of the first kind that it has on all folds."""
+    folds = search.all_folds
+    for fold in folds:
+        shapes = fold.shapes
+        for name in shapes.columns:
+            sizes = {k: min(len(f.shapes.shapes[name, k]) for f in folds) for k in KINDS}
+            kind = next((k for k in KINDS[::-1] if sizes[k]), None)
+            if kind is not None:
+                shapes.choices[name] = ShapeChoice(kind, sizes[kind])
+
+
 class TestFolds:
     @pytest.mark.parametrize("vocabulary", ["shapes", "hug"])
     @pytest.mark.parametrize("sample", [False, True])
@@ -66,6 +83,7 @@ class TestFolds:
         monkeypatch.setattr(scale, "CASES_FOR_SHAPES", 0)
         validation = make_validation(None, None, MIXED.y, None)
         given = {"vocabulary": vocabulary, "budget": 20, "max_trees": 3, "l1_ratio": 1.0}
+        given["shapes"] = "free"
         table, chosen = table_of(MIXED, validation, **given)
         rows = np.arange(30 * sample, table.n_rows)  # with a sample, some rows are not looked at
         trained = (np.arange(table.n_rows) % 3 > 0) & np.isin(np.arange(table.n_rows), rows)
@@ -97,6 +115,44 @@ class TestFolds:
         columns = [f.structure.vocabulary.columns for f in (found, other)]
         assert (columns[0] == columns[1]) == sample  # a sample is all that is learned from
         assert (whole != other_whole) != sample
+
+    def test_ladders_of_a_fold_do_not_see_its_held_out_labels(self, monkeypatch):
+        """What all folds decide together is fixed: base, margin, groups, and kinds of shapes."""
+        groups = Interactions((("age", "income"),))
+        monkeypatch.setattr(ladder, "find_interactions", lambda *_: groups)
+        monkeypatch.setattr(ladder, "choose_margin", lambda _: 0.01)
+        monkeypatch.setattr(ladder, "choose_shapes", fixed_shapes)
+        validation = make_validation(None, None, MIXED.y, None)
+        table, _ = table_of(MIXED, validation)
+        trained = np.arange(table.n_rows) % 3 > 0
+        sides = (Cases(r, np.ones(len(r), np.int64)) for r in map(np.flatnonzero, (trained, ~trained)))
+        fold = Fold(*sides)
+
+        def learned(labels):
+            search = search_of(MIXED, folds=[fold], labels=labels, l1_ratio=1.0)
+            search.compare(Candidate("curves"), 1.0)
+            compare_ladders(search, CandidatePenalty(Candidate("curves"), 1.0, 0.02))
+            (state,) = search.folds
+            columns = state.structure.vocabulary.columns
+            terms = {
+                candidate: ([columns[j] for j in terms.direct], terms.trees, terms.signs.tolist())
+                for candidate, terms in state.ladder_terms.items()
+            }
+            number = search.all_folds.index(state)
+            fits = {
+                candidate: path.fits[number][0].tolist()
+                for (candidate, _), path in search.paths.items()
+                if candidate.form is not None
+            }
+            return terms, fits
+
+        terms, fits = learned(table.y)
+        other_terms, other_fits = learned(np.where(trained, table.y, 1.0 - table.y))
+        assert terms == other_terms
+        assert any(trees for _, trees, _ in terms.values())
+        common = fits.keys() & other_fits.keys()
+        assert len(common) > 10
+        assert all(fits[candidate] == other_fits[candidate] for candidate in common)
 
     def test_the_whole_table_is_searched_beside_one_split_of_the_user(self):
         """A split that leaves rows out is no sample: the structure comes from all rows."""
@@ -133,7 +189,7 @@ class TestFolds:
         fold = np.arange(70) % 3
         splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(3)]
         validation = make_validation(splits, None, SMALL.y, None)
-        table, chosen = table_of(SMALL, validation, max_trees=1)
+        table, chosen = table_of(SMALL, validation, max_trees=1, shapes="free")
         _, compared = select(MemoryRows(table), chosen, validation)
         vocabulary = StructureLearner.of(table, chosen).mine(table).vocabulary
         z = vocabulary.z[Candidate("values").holds(vocabulary)]
@@ -165,7 +221,7 @@ class TestPaths:
 
     def compared(self, **parameters):
         validation = make_validation(3, None, MIXED.y, None)
-        given = {"audit_price": 0.0, "max_trees": 2, **parameters}
+        given = {"audit_price": 0.0, "max_trees": 2, "shapes": "free", **parameters}
         table, chosen = table_of(MIXED, validation, **given)
         _, compared = select(MemoryRows(table), chosen, validation)
         paths = {}
@@ -176,7 +232,6 @@ class TestPaths:
         return compared, paths
 
     def test_a_path_ends_some_lambdas_after_its_least(self, monkeypatch):
-        monkeypatch.setattr(scale, "REPEATS", 1)  # the first folds decide, here all
         _, paths = self.compared()
         assert len(paths) > 4
         ended = 0
@@ -250,7 +305,8 @@ class TestLengths:
     def compared(self, **parameters):
         case = self.case()
         validation = make_validation(2, None, case.y, None)
-        table, chosen = table_of(case, validation, l1_ratio=1.0, **parameters)
+        given = {"l1_ratio": 1.0, "shapes": "free", **parameters}
+        table, chosen = table_of(case, validation, **given)
         return table, select(MemoryRows(table), chosen, validation)
 
     def test_models_of_given_lengths_are_compared_where_cases_are_many(self, monkeypatch):
@@ -380,37 +436,44 @@ class TestComparison:
 
 
 class TestBudget:
+    @pytest.mark.parametrize("shapes", ["one", "free"])
     @pytest.mark.parametrize("name", TABLES)
     @pytest.mark.parametrize("most", [0, 1, 3, 10])
-    def test_a_budget_is_kept_and_used_well(self, name, most):
-        found = fitted(name, max_inspection_units=most, max_trees=2)
+    def test_a_budget_is_kept_and_used_well(self, name, most, shapes):
+        """Whatever a model of the free frontier says within it, one as short says as well."""
+        made = {"max_trees": 2, "shapes": shapes}
+        found = fitted(name, max_inspection_units=most, **made)
         assert found.audit().miu <= most
         assert all(check.holds for check in found.verify())
-        free = fitted(name, max_trees=2).frontier_
-        within = free[free["miu"] <= most]
-        assert set(found.frontier_["miu"]) >= set(within["miu"])
+        free, kept = fitted(name, **made).frontier_, found.frontier_
+        for row in free[free["miu"] <= most].itertuples():
+            assert kept[kept["miu"] <= row.miu]["deviance"].min() <= row.deviance + 1e-12
         assert (most == 0) == (found.audit().miu == 0)
 
-    def test_without_a_budget_there_is_one_of_300_conditions(self, monkeypatch):
-        free = fitted("mixed", max_trees=2, audit_price=0.0).audit().miu
+    @pytest.mark.parametrize("shapes", ["one", "free"])
+    def test_without_a_budget_there_is_one_of_300_conditions(self, monkeypatch, shapes):
+        made = {**EASY, "max_trees": 2, "audit_price": 0.0, "shapes": shapes}
+        free = MIXED.fit(RPTEClassifier(**made)).audit().miu
         monkeypatch.setattr(settings_module, "MOST_CONDITIONS", free - 1)
-        bounded = MIXED.fit(RPTEClassifier(**EASY, max_trees=2, audit_price=0.0))
+        bounded = MIXED.fit(RPTEClassifier(**made))
         assert bounded.audit().miu < free
-        larger = RPTEClassifier(**EASY, max_trees=2, audit_price=0.0, max_inspection_units=free)
+        larger = RPTEClassifier(**made, max_inspection_units=free)
         assert MIXED.fit(larger).audit().miu == free
 
+    @pytest.mark.parametrize("shapes", ["one", "free"])
     @pytest.mark.parametrize("most", [1, 2, 3])
-    def test_a_budget_of_a_few_conditions_buys_the_best_of_them(self, most):
+    def test_a_budget_of_a_few_conditions_buys_the_best_of_them(self, most, shapes):
         X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-        found = RPTEClassifier(max_inspection_units=most, cv=3).fit(X, y)
+        found = RPTEClassifier(max_inspection_units=most, cv=3, shapes=shapes).fit(X, y)
         assert found.audit().miu == most
         alone = max(roc_auc_score(y, -X[name]) for name in X)
         assert roc_auc_score(y, found.decision_function(X)) > alone - 0.005
         assert all(check.holds for check in found.verify(X, y))
 
-    def test_the_frontier_begins_at_one_two_and_three_conditions(self):
+    @pytest.mark.parametrize("shapes", ["one", "free"])
+    def test_the_frontier_begins_at_one_two_and_three_conditions(self, shapes):
         X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-        found = RPTEClassifier(cv=3).fit(X, y)
+        found = RPTEClassifier(cv=3, shapes=shapes).fit(X, y)
         assert {1, 2, 3} <= set(found.frontier_["miu"])
         for miu in (1, 2, 3):
             assert found.at(miu=miu).audit().miu == miu
@@ -433,8 +496,9 @@ class TestBudget:
             assert MIXED.fit(made).audit().miu <= 4
             assert all(check.holds for check in made.verify(MIXED.X, MIXED.y, MIXED.weight))
 
-    def test_the_price_is_that_of_the_settings(self):
-        free = fitted("mixed", max_trees=2, audit_price=0.0)
+    @pytest.mark.parametrize("shapes", ["one", "free"])
+    def test_the_price_is_that_of_the_settings(self, shapes):
+        free = fitted("mixed", max_trees=2, audit_price=0.0, shapes=shapes)
         frontier = free.frontier_
         assert free.audit().miu == frontier["miu"].iloc[-1]
         chosen = free.model_.training["selection"]["chosen"]
@@ -442,15 +506,16 @@ class TestBudget:
             (frontier["l1"] == chosen["l1"]) & (frontier["shape_family"] == chosen["shape_family"])
         ]
         assert taken["deviance"].min() == frontier["deviance"].min()
-        dear = fitted("mixed", max_trees=2, audit_price=0.2)
+        dear = fitted("mixed", max_trees=2, audit_price=0.2, shapes=shapes)
         assert dear.audit().miu < free.audit().miu
         assert dear.model_.training["selection"]["price"] == 0.2
 
 
 class TestFrontier:
+    @pytest.mark.parametrize("shapes", ["one", "free"])
     @pytest.mark.parametrize("name", TABLES)
-    def test_it_is_a_frontier_of_these_models(self, name):
-        found = fitted(name, max_trees=2)
+    def test_it_is_a_frontier_of_these_models(self, name, shapes):
+        found = fitted(name, max_trees=2, shapes=shapes)
         frontier, models = found.frontier_, found.frontier_models_
         assert 2 <= len(frontier) == len(models) <= len(scale.FRONTIER) + 2
         assert (frontier["miu"].diff().dropna() > 0).all()
@@ -464,9 +529,10 @@ class TestFrontier:
             assert {key: row[key] for key in chosen} == chosen
             assert model.training["objective"]["l1"] == row["l1"]
 
+    @pytest.mark.parametrize("shapes", ["one", "free"])
     @pytest.mark.parametrize("name", TABLES)
-    def test_at_gives_the_best_model_within_a_load(self, name):
-        found, case = fitted(name, max_trees=2), TABLES[name]
+    def test_at_gives_the_best_model_within_a_load(self, name, shapes):
+        found, case = fitted(name, max_trees=2, shapes=shapes), TABLES[name]
         frontier = found.frontier_
         before = to_dict(found.model_)
         for miu in (0, 1, 4, 9, 1000):
@@ -491,9 +557,11 @@ class TestFrontier:
         with pytest.raises(InputError, match=r"miu=3; there is no frontier"):
             given.at(miu=3)
 
-    def test_the_same_table_gives_the_same_frontier(self):
-        made = {**EASY, "max_trees": 2}
-        first = [to_dict(model) for model in fitted("small", max_trees=2).frontier_models_]
+    @pytest.mark.parametrize("shapes", ["one", "free"])
+    def test_the_same_table_gives_the_same_frontier(self, shapes):
+        made = {**EASY, "max_trees": 2, "shapes": shapes}
+        found = fitted("small", max_trees=2, shapes=shapes)
+        first = [to_dict(model) for model in found.frontier_models_]
         order = np.random.default_rng(0).permutation(len(SMALL.y))
         threads = SMALL.take(order).fit(RPTEClassifier(**made, n_jobs=2))
         assert [to_dict(model) for model in threads.frontier_models_] == first

@@ -1,4 +1,4 @@
-"""The search: candidates that are dropped after the screening folds."""
+"""The search: candidates that are dropped, and paths on the first of many rows."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -22,53 +22,28 @@ MIXED = mixed_case(150)
 SINGLES = (Candidate("values"), Candidate("curves"), Candidate("steps"))
 
 
-class TestRepeats:
-    """Below 1,000 rows the folds are dealt out three times; what is beaten is dropped after one."""
+class TestBeaten:
+    """A candidate that is clearly worse than the best one is not tried with the next L1 ratio."""
 
-    def test_only_what_is_not_beaten_is_tried_on_the_repeats(self, monkeypatch):
+    def test_a_candidate_may_win_if_it_is_not_beaten(self, monkeypatch):
         search = search_of(MIXED, audit_price=0.0)
-        assert len(search.folds) == 15
+        assert len(search.folds) == scale.FOLDS
         monkeypatch.setattr(scale, "BEATEN", -np.inf)
-        for candidate in SINGLES[:2]:
-            search.compare(candidate, 1.0)
-        assert list(search.paths) == [(SINGLES[0], 1.0)]  # the first one is never dropped
+        assert search.compare(SINGLES[0], 1.0)  # the first one never is
+        assert not search.compare(SINGLES[1], 1.0)
         monkeypatch.setattr(scale, "BEATEN", np.inf)
-        search.compare(SINGLES[2], 1.0)
-        assert list(search.paths) == [(SINGLES[0], 1.0), (SINGLES[2], 1.0)]
-        assert {p.penalty.candidate for p in search.evaluations} == {SINGLES[0], SINGLES[2]}
+        assert search.compare(SINGLES[2], 1.0)
+        assert list(search.paths) == [(candidate, 1.0) for candidate in SINGLES]
+        assert {p.penalty.candidate for p in search.evaluations[1:]} == set(SINGLES)
         assert search.complete == search.evaluations
         assert all(evaluation.penalty in search.fits for evaluation in search.evaluations)
 
-    def test_what_adds_to_a_candidate_that_was_dropped_is_dropped(self, monkeypatch):
+    def test_what_adds_to_a_candidate_that_was_not_compared_is_not_either(self):
         search = search_of(MIXED)
-        monkeypatch.setattr(scale, "BEATEN", -np.inf)
         search.compare(SINGLES[0], 1.0)
-        search.compare(SINGLES[1], 1.0)
         known = len(search.evaluations)
-        search.compare(Candidate("curves", 1, 0), 1.0, SINGLES[1])
+        assert not search.compare(Candidate("curves", 1, 0), 1.0, SINGLES[1])
         assert len(search.evaluations) == known
-
-    def test_stage_2_comes_to_the_repeats_with_a_candidate_that_may_win(self, monkeypatch):
-        search = search_of(MIXED, audit_price=0.0)
-        search.compare(SINGLES[0], 1.0)
-        search.start_stage2(search.complete[-1].penalty)
-        search.grow(2)
-        assert len(search.screening_folds) == 6  # the folds and all rows
-        assert len(search.repeats) == 10
-        candidate = Candidate("values", 2, 0)
-        for beaten, may_win in ((-np.inf, False), (np.inf, True)):
-            monkeypatch.setattr(scale, "BEATEN", beaten)
-            assert search.compare(candidate, 1.0, SINGLES[0]) == may_win
-            assert all((fold.found is not None) == may_win for fold in search.repeats)
-        at_once = [fold.structure for fold in search.repeats]
-        assert any(structure.trees for structure in at_once)
-        for fold in search.repeats:
-            fold.found = None
-        search.compare(Candidate("values", 1, 0), 1.0, SINGLES[0])
-        search.compare(candidate, 1.0, SINGLES[0])
-        for fold, structure in zip(search.repeats, at_once, strict=True):
-            assert fold.structure.trees == structure.trees
-            assert fold.structure.vocabulary.columns == structure.vocabulary.columns
 
     def test_a_shape_family_that_cannot_win_is_not_tried_with_more_ridge(self, monkeypatch):
         monkeypatch.setattr(scale, "BEATEN", -np.inf)
@@ -79,54 +54,19 @@ class TestRepeats:
             return honest(search, candidate, l1_ratio, base)
 
         monkeypatch.setattr(Search, "compare", watched)
-        RPTEClassifier(max_trees=0, pattern_order=1).fit(MIXED.X, MIXED.y)
+        RPTEClassifier(shapes="free", max_trees=0, pattern_order=1).fit(MIXED.X, MIXED.y)
         first, *others = dict.fromkeys(shape_family for shape_family, _ in tried)
         assert tried[:2] == [(first, 1.0), (first, 0.15)]
         assert others
         assert tried[2:] == [(shape_family, 1.0) for shape_family in others]
 
-    def test_labels_by_chance_drop_every_candidate_but_the_first(self):
+    @pytest.mark.parametrize("shapes", ["one", "free"])
+    def test_labels_by_chance_drop_every_candidate_but_the_first(self, shapes):
         """Where the base rate is best there still is a way to set out from."""
         rng = np.random.default_rng(0)
         y = rng.permutation(MIXED.y)
-        model = RPTEClassifier(max_trees=1, budget=20).fit(MIXED.X, y)
+        model = RPTEClassifier(shapes=shapes, max_trees=1, budget=20).fit(MIXED.X, y)
         assert all(check.holds for check in model.verify())
-
-    def test_an_evaluation_of_the_screening_folds_is_set_beside_those_of_all(self, monkeypatch):
-        """It is worse than the best evaluation by what it is worse on the same folds."""
-        monkeypatch.setattr(scale, "BEATEN", np.inf)
-        search = search_of(MIXED, audit_price=0.0)
-        search.compare(SINGLES[0], 1.0)
-        best = Comparison(tuple(search.complete), search.price).ranked(None)[0]
-        weights = np.concatenate([fold.weights for fold in search.folds])
-        first = search.losses[best.penalty][:5]
-        known, paths = len(search.evaluations), dict(search.paths)
-        is_over = (over for over in [False] * 4 + [True] * 20)
-        with monkeypatch.context() as timed:
-            timed.setattr(Watch, "is_over", lambda _: next(is_over))
-            search.compare(SINGLES[2], 1.0)
-        assert search.paths == paths
-        unfinished = search.evaluations[known:]
-        assert len(unfinished) == 3
-        search.compare(SINGLES[2], 1.0)
-        again = search.evaluations[known + 3 :]
-        assert [p.penalty for p in unfinished] == [p.penalty for p in again[:3]]
-        for evaluation in unfinished:
-            apart = np.average(search.losses[evaluation.penalty][:5] - first, weights=weights[:5])
-            assert evaluation.deviance == pytest.approx(best.deviance + apart)
-        for evaluation in (best, *again):
-            mean = np.average(search.losses[evaluation.penalty], weights=weights)
-            assert evaluation.deviance == pytest.approx(mean)
-
-    def test_without_repeats_nothing_is_dropped(self, monkeypatch):
-        monkeypatch.setattr(scale, "BEATEN", -np.inf)
-        groups = np.arange(150) % 30
-        search = search_of(MIXED, cv=3, groups=groups)
-        for candidate in SINGLES:
-            search.compare(candidate, 1.0)
-        assert len(search.folds) == 3
-        assert len(search.paths) == len(SINGLES)
-        assert {p.penalty for p in search.evaluations} == set(search.losses)
 
 
 class TestFirstRows:

@@ -29,14 +29,19 @@ def document(X, y, n_jobs, weight=None, **parameters):
     return [to_dict(model) for model in (found.model_, *found.frontier_models_)]
 
 
-FEW = {"REPEATED_BELOW": 10}  # rows that are dealt out once
 CASES = {
-    "repeated folds": (150, {"budget": 20}, {}),
-    "few rows": (240, {}, FEW),
-    "many rows": (400, {}, {**FEW, "MANY_ROWS": 200}),
-    "rules": (240, {"form": "rules"}, FEW),
-    "trees": (240, {"vocabulary": "original", "max_trees": 4}, FEW),
-    "a sample": (400, {"l1_ratio": 1.0}, {**FEW, "LONG_ABOVE": 200, "SAMPLE_ROWS": 250}),
+    "few rows": (240, {}, {}),
+    "enough cases for lengths": (400, {}, {"LENGTHS_FROM_CASES": 50}),
+    "many rows": (400, {}, {"MANY_ROWS": 200, "FEWER_FOLDS_FROM_CASES": 50}),
+    "free shapes": (240, {"shapes": "free"}, {}),
+    "rules": (240, {"form": "rules"}, {}),
+    "trees": (240, {"vocabulary": "original", "max_trees": 4}, {}),
+    "a sample": (400, {"l1_ratio": 1.0}, {"LONG_ABOVE": 200, "SAMPLE_ROWS": 250}),
+    "a sample, free shapes": (
+        400,
+        {"l1_ratio": 1.0, "shapes": "free"},
+        {"LONG_ABOVE": 200, "SAMPLE_ROWS": 250},
+    ),
 }
 
 
