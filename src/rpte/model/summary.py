@@ -156,10 +156,8 @@ def _interaction_notes(model: Model | ClassesModel) -> list[str]:
     if not found or not found["groups"]:
         return []
     groups = "; ".join(", ".join(group) for group in found["groups"])
-    gain, chance = found["strongest"], found["threshold"]
-    return [
-        f"interacting variables: {groups} (gain on held-out rows {gain:.3g}, of chance {chance:.3g})"
-    ]
+    gain, chance = f"{found['strongest']:.3g}", f"{found['threshold']:.3g}"
+    return [f"interacting variables: {groups} (held-out gain {gain}, of chance at most {chance})"]
 
 
 def stopped_note(model: Model | ClassesModel) -> str | None:

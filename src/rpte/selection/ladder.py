@@ -41,10 +41,10 @@ from rpte.structure.grower import GrowthLimits
 from rpte.structure.tree import MOST_BINS, Tree
 from rpte.utils.arrays import Index, Int8s, Int32s
 from rpte.vocabulary.products import find_products
-from rpte.vocabulary.vocabulary import ORIGINAL, PAIR
+from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, Vocabulary
 
 LEAVES, DEPTH = 8, 4  # of the tree of a group, at most
-REPLACES, BESIDE = "replaces", "beside"
+REPLACES, BESIDE, PRODUCT = "replaces", "beside", "product"  # a tree, or a product of a pair
 NO_PRODUCTS, OF_PAIRS, MANY = "", "of pairs", "many"  # no variable in two products, or in some
 MOST_PRODUCTS = 12
 # By how much a model with products must be better: standard errors, and a fraction of what is
@@ -75,9 +75,10 @@ class LadderPlan:
         """Return the candidates of a form, one for each length."""
         if form not in self.forms:
             self.forms.append(form)
-        number, count = self.forms.index(form), len(form.trees)
+        number, count = self.forms.index(form), sum(mode != PRODUCT for _, mode in form.trees)
         apart = any(mode == REPLACES for _, mode in form.trees)
-        pairs = {NO_PRODUCTS: 0, OF_PAIRS: MOST_PRODUCTS}.get(form.products, scale.MOST_PRODUCTS)
+        some = MOST_PRODUCTS if form.products == OF_PAIRS or count < len(form.trees) else 0
+        pairs = scale.MOST_PRODUCTS if form.products == MANY else some
         return [Candidate("all", count, pairs, m, apart, number) for m in self.sizes]
 
 
@@ -108,7 +109,10 @@ def compare_ladders(search: Search, base: CandidatePenalty) -> None:
     search.evaluations = search.evaluations[:1]
     best, least = Form(), _compare_form(search, plan, Form())
     for group in range(len(interactions.groups)):
-        rivals = [Form((*best.trees, (group, mode))) for mode in (REPLACES, BESIDE)]
+        modes = [REPLACES, BESIDE]
+        if len(interactions.groups[group]) == 2 and search.settings.makes_products:
+            modes.append(PRODUCT)
+        rivals = [Form((*best.trees, (group, mode))) for mode in modes]
         costs = [_compare_form(search, plan, form) for form in rivals]
         at = int(np.argmin(costs))
         if costs[at] < least:
@@ -211,9 +215,12 @@ def choose_terms_of(search: Search, fold: FoldState, plan: LadderPlan, form: For
     numbers = [
         number
         for g, mode in form.trees
-        if (number := _tree(search, fold, plan, g, mode)) is not None
+        if mode != PRODUCT and (number := _tree(search, fold, plan, g, mode)) is not None
     ]
     direct = offered(fold, plan, replaced)
+    for g, mode in form.trees:
+        if mode == PRODUCT:
+            direct = np.union1d(direct, _product_of(search, fold, plan, frozenset(groups[g])))
     if form.products:
         direct = np.union1d(direct, _products(search, fold, plan, form.products))
     grown = tuple(fold.structure.trees[number] for number in numbers)
@@ -328,8 +335,16 @@ def _number(fold: FoldState, tree: Tree) -> int:
     return len(trees)
 
 
-def _products(search: Search, fold: FoldState, plan: LadderPlan, which: str) -> Index:
-    """Return products of variables of no group: of disjoint pairs, or what components may hold."""
+def _product_of(search: Search, fold: FoldState, plan: LadderPlan, pair: frozenset[str]) -> Index:
+    """Return the product of a pair of variables that says most, if there is any."""
+    vocabulary = _with_products(search, fold, plan)
+    pairs = np.flatnonzero(vocabulary.block == PAIR)
+    own = [j for j in pairs.tolist() if frozenset(vocabulary.columns[j].sources) == pair]
+    return np.array(own[:1], np.intp)
+
+
+def _with_products(search: Search, fold: FoldState, plan: LadderPlan) -> Vocabulary:
+    """Return the vocabulary of a fold with products for what the base leaves."""
     vocabulary, settings = fold.structure.vocabulary, search.settings
     if not (vocabulary.block == PAIR).any():
         terms, fit = search.fit_at(plan.base, fold)
@@ -339,9 +354,15 @@ def _products(search: Search, fold: FoldState, plan: LadderPlan, which: str) -> 
         assert fold.found is not None
         vocabulary = vocabulary.with_pairs(fold.train, found)
         fold.learn(replace(fold.found, structure=replace(fold.structure, vocabulary=vocabulary)))
+    return vocabulary
+
+
+def _products(search: Search, fold: FoldState, plan: LadderPlan, which: str) -> Index:
+    """Return products of variables of no group: of disjoint pairs, or what components may hold."""
+    vocabulary = _with_products(search, fold, plan)
     joined = Components()
     grouped = plan.interactions.sources if which == OF_PAIRS else frozenset[str]()
-    rule = settings.admission().rule
+    rule = search.settings.admission().rule
     if which == OF_PAIRS:
         rule = replace(rule, largest=2)
     chosen: list[int] = []
