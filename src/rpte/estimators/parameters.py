@@ -157,7 +157,8 @@ def _searches(parameters: dict[str, Any]) -> bool:
         "conventions": "ours",
         "reassign": True,
     }
-    return all(parameters[name] == value for name, value in only.items())
+    plain = all(parameters[name] == value for name, value in only.items())
+    return plain and parameters["budget"] > 0  # shapes are derived columns
 
 
 def _check_rules(parameters: dict[str, Any], limits: Permissions) -> None:

@@ -192,14 +192,24 @@ def _same_terms(search: Search, one: Candidate, other: Candidate) -> bool:
     )
 
 
-def offered(fold: FoldState, plan: LadderPlan, without: frozenset[str]) -> Index:
-    """Return the columns of the chosen shapes, and flags, of variables that are not left out."""
+def offered(fold: FoldState, without: frozenset[str], budget: int) -> Index:
+    """Return the columns of the chosen shapes, and flags, of variables that are not left out.
+
+    Of more derived columns than the budget allows, those of the shapes that gain most.
+    """
     shapes, vocabulary, schema = fold.shapes, fold.structure.vocabulary, fold.train.schema
-    chosen: list[int] = []
+    found: list[tuple[float, str, Index]] = []
     for name, choice in shapes.choices.items():
-        found = shapes.shapes.get((name, choice.kind), [])[: choice.size]
-        if found and name not in without:
-            chosen += shapes.columns[name][found[-1].places].tolist()
+        some = shapes.shapes.get((name, choice.kind), [])[: choice.size]
+        if some and name not in without:
+            found.append((-round(some[-1].gain, 9), name, shapes.columns[name][some[-1].places]))
+    chosen: list[int] = []
+    left = budget
+    for _, _, places in sorted(found, key=lambda each: each[:2]):
+        derived = int((vocabulary.block[places] != ORIGINAL).sum())
+        if derived <= left:
+            left -= derived
+            chosen += places.tolist()
     for j, column in enumerate(vocabulary.columns):
         name = column.sources[0]
         alone = len(set(column.sources)) == 1 and vocabulary.block[j] != PAIR
@@ -217,7 +227,7 @@ def choose_terms_of(search: Search, fold: FoldState, plan: LadderPlan, form: For
         for g, mode in form.trees
         if mode != PRODUCT and (number := _tree(search, fold, plan, g, mode)) is not None
     ]
-    direct = offered(fold, plan, replaced)
+    direct = offered(fold, replaced, search.settings.budget)
     for g, mode in form.trees:
         if mode == PRODUCT:
             direct = np.union1d(direct, _product_of(search, fold, plan, frozenset(groups[g])))
