@@ -316,7 +316,7 @@ def test_stage_3_is_optimal_over_all_offered_terms(name):
         l1, share = penalty_of(classifier, case), share_of(classifier)
         score = classifier.model_.score(table.inputs)
         residual = 2.0 * table.weight * (sigmoid(score) - table.y) / table.weight.sum()
-        offered = one_hot(classifier, table)
+        offered, sign = one_hot(classifier, table)
         top = np.abs(null_gradient(table) @ offered).max(initial=0.0) / share
         allowed = max(min(1e-6 * top, 1e-3 * l1), 1e-12)
         assert abs(residual.sum()) <= allowed
@@ -326,8 +326,11 @@ def test_stage_3_is_optimal_over_all_offered_terms(name):
             assert abs(residual @ column + pull) <= allowed
         told = [[np.allclose(z, column) for z in offered.T] for column, _ in active]
         assert all(any(row) for row in told)
-        idle = offered[:, ~np.any(told, axis=0)] if told else offered
-        assert (np.abs(residual @ idle) <= l1 * share + allowed).all()
+        idle = ~np.any(told, axis=0) if told else np.ones(len(sign), bool)
+        pull, wanted = residual @ offered[:, idle], sign[idle]
+        # A term of one sign may want to go the other way.
+        pull = np.where(wanted == 0, np.abs(pull), -wanted * pull)
+        assert (pull <= l1 * share + allowed).all()
 
 
 def settings_of(classifier, table):
@@ -377,21 +380,24 @@ def share_of(classifier):
 
 
 def one_hot(classifier, table):
-    """Return all leaves and direct terms that Stage 3 could use, as columns."""
+    """Return all leaves and direct terms that Stage 3 could use as columns, and their signs."""
     chosen = settings_of(classifier, table)
     penalty = classifier.model_.training["selection"]["chosen"]
     if classifier.l1 == "cv":
-        found, _ = select(MemoryRows(table), chosen, Validation())
+        found, compared = select(MemoryRows(table), chosen, Validation())
+        best = compared.ranked(chosen.most_conditions)[0].penalty
+        assert best.to_dict() == penalty
+        terms = compared.terms[best.candidate]
     else:
         found = discovery_of(table, chosen)
-    structure = found.structure
-    candidate = Candidate(penalty["shape_family"], penalty["n_trees"], penalty["n_pairs"])
-    terms = choose_terms(table, structure, candidate, chosen.admission())
-    design = make_design(table, structure, terms)
+        candidate = Candidate(penalty["shape_family"], penalty["n_trees"], penalty["n_pairs"])
+        terms = choose_terms(table, found.structure, candidate, chosen.admission())
+    design = make_design(table, found.structure, terms)
     blocks = [
         np.eye(k)[codes] for k, codes in zip(design.leaf_counts, design.leaf_codes, strict=True)
     ]
-    return np.column_stack([*blocks, design.direct])
+    offered = np.column_stack([*blocks, design.direct])
+    return offered, terms.penalties(chosen.limits)[1]
 
 
 def active_terms(document, rows):

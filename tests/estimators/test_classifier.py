@@ -204,9 +204,7 @@ def newton_values(leaf, y, weight, score):
 
 
 class TestValidation:
-    @pytest.mark.parametrize(
-        ("shapes", "stage2"), [("free", "grow"), ("one", "without_trees")]
-    )
+    @pytest.mark.parametrize(("shapes", "stage2"), [("free", "grow"), ("one", "without_trees")])
     def test_everything_learned_from_y_is_learned_again_in_each_fold(
         self, monkeypatch, shapes, stage2
     ):

@@ -73,12 +73,13 @@ def times(beside=False, causes=False, **parameters):
     return Case(RPTESurvival(**parameters), X, y, "a", given)
 
 
-def labelled(X, y, rising):
-    return Case(RPTEClassifier(), X, pd.DataFrame({"label": np.asarray(y)}), rising)
+def labelled(X, y, rising, **parameters):
+    return Case(RPTEClassifier(**parameters), X, pd.DataFrame({"label": np.asarray(y)}), rising)
 
 
 TASKS = {
     "two classes": lambda: labelled(*mixed_table(160), "age"),
+    "two classes, free shapes": lambda: labelled(*mixed_table(160), "age", shapes="free"),
     "three classes": lambda: labelled(*(part[:160] for part in flowers()), "height"),
     **{
         loss: lambda loss=loss: numbers(loss)

@@ -34,7 +34,7 @@ def run(*arguments, width=120):
 def good(*arguments, width=120):
     """Call the command, which must succeed, and return what it prints."""
     outcome = run(*arguments, width=width)
-    assert outcome.exit_code == 0, outcome.output
+    assert outcome.exit_code == 0, outcome.output or outcome.exception
     return outcome.stdout
 
 

@@ -12,7 +12,7 @@ RULE = np.array([1.0, 2.0, 0.7])  # ridge, least curvature of a leaf, factor on 
 
 
 def made(seed, n=160, scores=1, sizes=(4, 3, 5), n_folds=3, strength=1.0):
-    """Return codes, their numbers, folds, gradients and curvatures with an interaction of 0 and 1."""
+    """Return codes, their numbers, folds, and derivatives with an interaction of 0 and 1."""
     rng = np.random.default_rng(seed)
     codes = np.stack([rng.integers(0, size, n) for size in sizes]).astype(np.uint8)
     curvature = rng.uniform(0.1, 0.3, (scores, n))
@@ -46,12 +46,8 @@ def gain_by_numpy(given, pair):
 def held_out_gain(g, h, held_g, held_h):
     main = np.stack([main_effects(one, two) for one, two in zip(g, h, strict=True)])
     g, held_g = g - h * main, held_g - held_h * main
-    best = max(
-        (grown(*(v.swapaxes(1, 2) if turned else v for v in (g, h))) for turned in (False, True)),
-        key=lambda found: found[0],
-    )
-    turned = best is not None and best[0] > grown(g, h)[0]
-    leaves = best[1].T if turned else best[1]
+    plain, turned = grown(g, h), grown(g.swapaxes(1, 2), h.swapaxes(1, 2))
+    leaves = turned[1].T if turned[0] > plain[0] else plain[1]
     found = 0.0
     for leaf in np.unique(leaves):
         G, H, held_G, held_H = (v[:, leaves == leaf].sum(1) for v in (g, h, held_g, held_h))

@@ -54,7 +54,12 @@ def scores_of(design, fit):
 class TestSample:
     """Above some number of rows the search sees a sample; Stage 3 sees all rows."""
 
-    CHANGES = ({}, {"shapes": "free"}, {"l1_ratio": 0.5}, {"vocabulary": "hug", "budget": 20, "max_trees": 2})
+    CHANGES = (
+        {},
+        {"shapes": "free"},
+        {"l1_ratio": 0.5},
+        {"vocabulary": "hug", "budget": 20, "max_trees": 2},
+    )
 
     @pytest.mark.parametrize("changes", CHANGES)
     def test_every_model_solves_its_terms_on_all_rows(self, changes):

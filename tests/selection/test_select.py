@@ -122,16 +122,16 @@ class TestFolds:
         monkeypatch.setattr(ladder, "find_interactions", lambda *_: groups)
         monkeypatch.setattr(ladder, "choose_margin", lambda _: 0.01)
         monkeypatch.setattr(ladder, "choose_shapes", fixed_shapes)
-        validation = make_validation(None, None, MIXED.y, None)
-        table, _ = table_of(MIXED, validation)
+        monkeypatch.setattr(Search, "_grid", lambda *_: np.array([0.005]))
+        table, _ = table_of(MIXED, make_validation(None, None, MIXED.y, None))
         trained = np.arange(table.n_rows) % 3 > 0
-        sides = (Cases(r, np.ones(len(r), np.int64)) for r in map(np.flatnonzero, (trained, ~trained)))
-        fold = Fold(*sides)
+        rows = map(np.flatnonzero, (trained, ~trained))
+        fold = Fold(*(Cases(side, np.ones(len(side), np.int64)) for side in rows))
 
         def learned(labels):
             search = search_of(MIXED, folds=[fold], labels=labels, l1_ratio=1.0)
             search.compare(Candidate("curves"), 1.0)
-            compare_ladders(search, CandidatePenalty(Candidate("curves"), 1.0, 0.02))
+            compare_ladders(search, CandidatePenalty(Candidate("curves"), 1.0, 0.005))
             (state,) = search.folds
             columns = state.structure.vocabulary.columns
             terms = {

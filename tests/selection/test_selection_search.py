@@ -11,7 +11,6 @@ from rpte import RPTEClassifier
 from rpte.estimation.candidate import Candidate
 from rpte.losses import SQUARED
 from rpte.rows import scale
-from rpte.selection.comparison import Comparison
 from rpte.selection.search import Search
 from rpte.table.read import read_training
 from rpte.table.table import make_table

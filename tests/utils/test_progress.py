@@ -25,6 +25,7 @@ MIXED = mixed_case(100)
 EASY = {"cv": 2, "l1_ratio": 1.0, "budget": 20, "max_trees": 2}  # few folds and paths, for speed
 WAYS = {
     "default": {},
+    "free shapes": {"shapes": "free"},
     "two shares": {"l1_ratio": None},
     "strict": {"ownership": "strict"},
     "patterns": {"vocabulary": "hug", "budget": 20},
