@@ -40,8 +40,10 @@ UNITS = {"age": " years", "tobacco": " kg", "blood pressure": " mmHg"}
 MAN = 0  # the row that is taken apart
 TIMES = "\N{MULTIPLICATION SIGN}"
 SLOPE = re.compile(r"(log of )?(.*?), from (\S+) \(missing")
+KEPT = re.compile(r".*? kept between (\S+) and (\S+), from (\S+) \(missing")
 
 WIDTH, ROW, TOP, START, BOTTOM = 860, 50, 76, 32, 78
+TERM = 14  # height of the line of a term
 TEXT, CURVE, CURVE_WIDTH, VALUE, ZERO, BAR = 20, 330, 190, 545, 715, 90
 STYLE = """
 text { font: 14px 'DejaVu Sans', 'Segoe UI', Helvetica, Arial, sans-serif; fill: #1c1b1f }
@@ -72,6 +74,11 @@ class Line:
     value: float
     added: float
 
+    @property
+    def height(self) -> int:
+        """What the name and its terms need, one below the other."""
+        return max(ROW, 24 + TERM * len(self.terms))
+
 
 def lines_of(clf: RPTEClassifier, X: pd.DataFrame) -> list[Line]:
     """Return the components of the model, one variable each, in the order of the file."""
@@ -86,7 +93,8 @@ def _line(clf: RPTEClassifier, X: pd.DataFrame, component: str, rules: pd.DataFr
     values = few if len(few) == 2 else np.linspace(column.min(), column.max(), 61).tolist()
     rows = pd.concat([X.iloc[[MAN]]] * len(values), ignore_index=True).assign(**{source: values})
     texts = [text.replace(source, NAMES[source]) for text in rules["conditions"]]
-    terms = [_term(*pair) for pair in zip(texts, rules["coefficient"], strict=True)]
+    yes_no = values == [0, 1]
+    terms = [_term(*pair, yes_no) for pair in zip(texts, rules["coefficient"], strict=True)]
     return Line(
         NAMES[source],
         terms,
@@ -101,9 +109,14 @@ def _added(explanation, component: str) -> float:
     return next(c.value for c in explanation.components if c.component == component)
 
 
-def _term(text: str, coefficient: float) -> str:
-    """Write a term as one factor: a slope times what is left of a centre, or its condition."""
-    found = SLOPE.match(text)
+def _term(text: str, coefficient: float, yes_no: bool) -> str:
+    """Write a term: per unit between its limits, as a slope from its centre, or its condition."""
+    kept, found = KEPT.match(text), SLOPE.match(text)
+    if kept is not None and yes_no:
+        return f"{coefficient:+.3g} if yes"
+    if kept is not None:
+        low, high, centre = kept.groups()
+        return f"{coefficient:+.3g} per unit from {low} to {high}, 0 at {centre}"
     if found is None:
         return f"{coefficient:+.3g} if {text}"
     what, centre = found[2], float(found[3])
@@ -118,11 +131,12 @@ def draw_sum(clf: RPTEClassifier, X: pd.DataFrame) -> str:
     lines = lines_of(clf, X)
     explanation = clf.explain(X.iloc[[MAN]])[0]
     first = TOP + START
-    height = first + ROW * len(lines) + BOTTOM
+    tops = [first + sum(line.height for line in lines[:k]) for k in range(len(lines) + 1)]
+    height = tops[-1] + BOTTOM
     largest = max(abs(v) for line in lines for v in line.adds)
     body = [_head(len(X)), _start(explanation.intercept, TOP)]
-    body += [_row(line, first + ROW * k, largest) for k, line in enumerate(lines)]
-    body.append(_foot(explanation.score, explanation.probability, first + ROW * len(lines)))
+    body += [_row(line, y, largest) for line, y in zip(lines, tops, strict=False)]
+    body.append(_foot(explanation.score, explanation.probability, tops[-1]))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
         f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label="A whole model: {len(lines)} '
@@ -153,13 +167,13 @@ def _head(men: int) -> str:
 
 
 def _row(line: Line, y: float, largest: float) -> str:
-    middle = y + ROW / 2
+    middle = y + line.height / 2
     shown = _shown(line, line.value) + UNITS.get(line.name, "")
     return "\n".join(
         [
             _text(TEXT, y + (17 if len(line.terms) > 1 else 22), line.name, "name"),
             *(
-                _text(TEXT, y + (31 if len(line.terms) > 1 else 38) + 14 * k, term, "small")
+                _text(TEXT, y + (31 if len(line.terms) > 1 else 38) + TERM * k, term, "small")
                 for k, term in enumerate(line.terms)
             ),
             _curve(line, middle, largest),
