@@ -148,6 +148,7 @@ def test_the_family_of_shapes_may_have_its_new_name_or_its_old_one(tmp_path):
     document = stored("chosen").copy()
     selection = document["training"]["selection"]
     names = ("menu", "shape_family")
+    family = shape_family(selection["chosen"])
     for old, new in (names, names[::-1]):
         for option in [selection["chosen"], *selection["frontier"]]:
             if old in option:
@@ -156,7 +157,7 @@ def test_the_family_of_shapes_may_have_its_new_name_or_its_old_one(tmp_path):
         assert holds(path)
         model = rpte.load(path)
         assert new in model.training["selection"]["chosen"]
-        assert shape_family(model.training["selection"]["chosen"]) == "values"
+        assert shape_family(model.training["selection"]["chosen"]) == family
         who = {"by": "A. Smith", "reason": "a test"}
         table = rpte.Labelled(*stored("chosen").given)
         last = model.rules()[-1].term
