@@ -161,9 +161,10 @@ MOST_TERMS = 3  # of one variable outside of trees and products
 
 
 def one_shape(model: Model) -> list[Check]:
-    """Every variable has one shape that ends inside the data, where the parameters ask for it.
+    """Every variable has one shape, where the parameters ask for it.
 
     A number has one line or log, at most three steps or pieces; sets of levels do not overlap.
+    Lines and pieces end inside the data; a log and a distance go on.
     """
     if model.settings.get("shapes") != "one":
         return []

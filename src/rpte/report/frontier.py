@@ -78,7 +78,7 @@ def read_frontier(model: Model | ClassesModel) -> Frontier:
         raise InputError(f"this model has no frontier: {_why_none(model)}")
     chosen, names = selection["chosen"].items(), ("miu", "components", "deviance", "error")
     points = tuple(
-        FrontierPoint(**{n: at[n] for n in names}, chosen=all(at[n] == v for n, v in chosen))
+        FrontierPoint(**{n: at[n] for n in names}, chosen=all(at.get(n) == v for n, v in chosen))
         for at in selection["frontier"]
     )
     null = selection["null_deviance"]

@@ -15,14 +15,15 @@ All lengths are fitted anew and compared on held-out rows, as any other candidat
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.drop import Ladder, TreeSplits, drop_in_turn
-from rpte.estimation.one_shape import direction_of
+from rpte.estimation.forward import forward_order
+from rpte.estimation.one_shape import direction_of, families_of
 from rpte.estimation.ownership import Components
 from rpte.estimation.terms import TermSet
 from rpte.fit.structure_learner import WarmStart
@@ -45,6 +46,7 @@ from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, Vocabulary
 
 LEAVES, DEPTH = 8, 4  # of the tree of a group, at most
 REPLACES, BESIDE, PRODUCT = "replaces", "beside", "product"  # a tree, or a product of a pair
+FORWARD = -1  # in place of the number of a form: very short models of forward selection
 NO_PRODUCTS, OF_PAIRS, MANY = "", "of pairs", "many"  # no variable in two products, or in some
 MOST_PRODUCTS = 12
 # By how much a model with products must be better: standard errors, and a fraction of what is
@@ -108,6 +110,7 @@ def compare_ladders(search: Search, base: CandidatePenalty) -> None:
     search.plan, search.screened = plan, [*search.screened, *search.evaluations[1:]]
     search.evaluations = search.evaluations[:1]
     best, least = Form(), _compare_form(search, plan, Form())
+    _compare_few(search)
     for group in range(len(interactions.groups)):
         modes = [REPLACES, BESIDE]
         if len(interactions.groups[group]) == 2 and search.settings.makes_products:
@@ -123,6 +126,48 @@ def compare_ladders(search: Search, base: CandidatePenalty) -> None:
             _compare_form(search, plan, form)
             if not _is_clearly_better(search, known):
                 del search.evaluations[known:]
+
+
+def _compare_few(search: Search) -> None:
+    """Evaluate the very short models of forward selection, which serve small budgets.
+
+    Their terms are of any kind that a shape may have, at most one for each variable.
+    """
+    search.watch.begin("comparing single conditions", 0.78, len(scale.FEW_CONDITIONS))
+    candidates = [Candidate("all", 0, 0, few, form=FORWARD) for few in scale.FEW_CONDITIONS]
+    for _ in thread_map(lambda fold: _choose_few(search, fold, candidates), search.all_folds):
+        pass
+    for candidate in candidates:
+        search.compare_forward(candidate)
+
+
+def _choose_few(search: Search, fold: FoldState, candidates: Sequence[Candidate]) -> None:
+    """Choose the terms of the very short models of a fold, by forward selection."""
+    vocabulary, shapes = fold.structure.vocabulary, fold.shapes
+    places: list[int] = []
+    for own in shapes.columns.values():
+        families = families_of([vocabulary.columns[j] for j in own])
+        places += [
+            j for j, family in zip(own.tolist(), families, strict=True) if family is not None
+        ]
+    direct = np.array(sorted(places), np.intp)
+    terms = TermSet(vocabulary, (), direct)
+    design = search.design(fold, terms).first_rows(scale.FIRST_ROWS)
+    names = [vocabulary.columns[j].name for j in direct]
+    read = terms.conditions(fold.train.schema)
+    order = forward_order(design, read, names, max(scale.FEW_CONDITIONS))
+    taken: set[str] = set()
+    chosen: list[int] = []
+    for at in order:
+        source = vocabulary.columns[direct[at]].sources[0]
+        if source not in taken:
+            taken.add(source)
+            chosen.append(at)
+    for candidate in candidates:
+        most = candidate.max_conditions or 0
+        within = np.sort(direct[np.array(chosen, np.intp)[np.cumsum(read[chosen]) <= most]])
+        free = np.zeros(len(within), np.int8)
+        fold.ladder_terms[candidate] = TermSet(vocabulary, (), within, None, (), free)
 
 
 def _is_clearly_better(search: Search, known: int) -> bool:
