@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from rpte.estimation.terms import choose_terms
+import numpy as np
+
+from rpte.estimation.terms import TermSet, choose_terms
 from rpte.fit.algorithm import fit_model
 from rpte.fit.calibration import with_held_out
 from rpte.fit.learned import Learned
@@ -70,6 +72,9 @@ def _fit(
     else:
         terms = choose_terms(found.table, structure, candidate, training.settings.admission())
     model = fit_model(training, found, terms, penalty, compared.to_dict(), start)
+    if not evaluation.miu and model.audit().miu:  # ties of times let a term in where none was
+        none = TermSet(structure.vocabulary, (), np.zeros(0, np.intp))
+        model = fit_model(training, found, none, penalty, compared.to_dict())
     if training.settings.shapes == "one" and candidate.form is None:  # the time was up before
         model = replace(model, settings={**model.settings, "shapes": "free"})
     held_out = compared.held_out.get(penalty)
