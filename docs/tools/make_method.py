@@ -103,7 +103,7 @@ class Example:
             return kept[-1]
 
         with patch.object(frontier, "select", select):
-            clf = RPTEClassifier(positive="default").fit(X, y)
+            clf = RPTEClassifier(positive="default", shapes="free").fit(X, y)
         return cls(X, y, clf, *kept[0])
 
     def added(self, rows: pd.DataFrame, component: str) -> np.ndarray:

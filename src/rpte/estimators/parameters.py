@@ -155,6 +155,8 @@ def _searches(parameters: dict[str, Any]) -> bool:
         "ownership": "component",
         "form": "any",
         "conventions": "ours",
+        "criterion": "newton",
+        "lookahead": False,
         "reassign": True,
     }
     plain = all(parameters[name] == value for name, value in only.items())

@@ -29,6 +29,7 @@ from rpte.estimation.one_shape import (
     shapes_by_size,
 )
 from rpte.estimation.terms import TermSet
+from rpte.rows import scale
 from rpte.rows.threads import thread_map
 from rpte.selection.fold_shapes import Asked, FoldShapes, ShapeChoice
 from rpte.selection.fold_state import FoldState
@@ -81,8 +82,9 @@ def choose_margin(search: Search) -> float:
 
 
 def _numbers(search: Search) -> list[str]:
-    """Return the numbers that derived columns may read."""
-    variables, limits = search.learner.table.schema.variables, search.settings.limits
+    """Return the numbers that derived columns may read, in canonical order."""
+    schema, limits = search.learner.table.schema, search.settings.limits
+    variables = [schema.variables[position] for position in schema.canonical()]
     return [v.name for v in variables if v.kind == "number" and limits.derivable(v.name)]
 
 
@@ -102,10 +104,13 @@ def find_shapes(search: Search, fold: FoldState, margin: float) -> None:
         if isinstance(column, Hinge):
             knots.setdefault(column.source, []).append(column.knot)
     wanted: list[Column] = []
-    for name in _numbers(search):
-        limits = inner_limits(search.learner.table, name, margin)
+    table, names = search.learner.table, _numbers(search)
+    many = table.n_rows > scale.LONG_ABOVE  # each column takes memory for every row
+    most = max(2, search.settings.budget // max(1, len(names))) if many else None
+    for name in names:
+        limits = inner_limits(table, name, margin)
         if limits is not None:
-            wanted += [ramp(name, limits), *ramps(name, limits, knots.get(name, ()))]
+            wanted += [ramp(name, limits), *ramps(name, limits, knots.get(name, ()), most)]
     _add_columns(search, fold, [*wanted, *_level_sets(search, fold)])
     _fill_shapes(fold, set(wanted))
 

@@ -59,10 +59,18 @@ def ramp(name: str, limits: Limits) -> Scale:
     return Scale(name, "clip", limits)
 
 
-def ramps(name: str, limits: Limits, knots: Sequence[float]) -> list[Scale]:
-    """Return ramps between the limits and inner knots, and between some of the knots."""
+def ramps(
+    name: str, limits: Limits, knots: Sequence[float], most: int | None = None
+) -> list[Scale]:
+    """Return ramps between the limits and inner knots, and between some of the knots.
+
+    Of `most` ramps, those between the limits and fewer knots.
+    """
     low, high = limits
     inner = sorted(knot for knot in set(knots) if low < knot < high)
+    if most is not None:
+        few = inner[:: -(-len(inner) // max(1, most // 2)) or 1]
+        return [ramp(name, each) for k in few for each in ((low, k), (k, high))]
     some = inner[:: -(-len(inner) // MOST_KNOTS) or 1]
     ends = [*((low, k) for k in inner), *((k, high) for k in inner), *combinations(some, 2)]
     return [ramp(name, each) for each in ends]
