@@ -290,4 +290,5 @@ def test_a_long_table_whose_sample_is_drawn_again(monkeypatch):
     places = number_places(document)
     assert len(places) > 5
     for path, value in places[:: max(1, len(places) // 12)]:
-        assert not passes_on(changed(document, path, value + 1e-6), given), path
+        if "interactions" not in path:  # evidence of the search, which no table proves
+            assert not passes_on(changed(document, path, value + 1e-6), given), path

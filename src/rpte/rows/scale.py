@@ -56,9 +56,10 @@ SHAPE_CELLS, SHAPES_OF_MANY_ROWS = 16_000_000, 400
 FEW_CONDITIONS = (1, 2, 3)  # of the very short models that forward selection makes
 LENGTHS = (5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of models compared by length
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, 24, 30, 38, 48, 60, 80, 110, 150, 200, 300)
+LADDER_LAMBDAS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4)  # of lambda_max, for those of ladders
 LENGTHS_FROM_CASES = 200  # effective
 LENGTHS_ALONE_FROM_CASES = 1_000  # effective: no penalty paths of products and trees beside them
-LENGTH_LAMBDAS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4)  # of lambda_max, for models of given lengths
+LENGTH_LAMBDAS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # of lambda_max, for models of given lengths
 PRODUCT_ROUNDS = 4  # there, each from the best fit so far
 # Of several classes, such models may have leaves of so many trees as terms. Compared are so many
 # lengths, up to so many times that of the best model so far.

@@ -404,7 +404,7 @@ def _with_products(search: Search, fold: FoldState, plan: LadderPlan) -> Vocabul
     if not (vocabulary.block == PAIR).any():
         terms, fit = search.fit_at(plan.base, fold)
         start = WarmStart.of(fold.shapes.asked.score, vocabulary, terms.direct, fit[1:])
-        use, score, most = start.use, start.score, scale.MOST_PRODUCTS
+        use, score, most = start.use, start.score, min(settings.budget, scale.MOST_PRODUCTS)
         found = find_products(fold.train, vocabulary, use, score, most, settings.limits)
         assert fold.found is not None
         vocabulary = vocabulary.with_pairs(fold.train, found)

@@ -404,7 +404,8 @@ class Search:
         if not len(path.design.rows):
             return np.ones(1)
         if taken:
-            return np.asarray(path.design.grid(l1_ratio, 1, 1.0) * scale.LENGTH_LAMBDAS)
+            lambdas = scale.LADDER_LAMBDAS if path.terms.signs is not None else scale.LENGTH_LAMBDAS
+            return np.asarray(path.design.grid(l1_ratio, 1, 1.0) * lambdas)
         coarse = scale.PATH_LENGTHS_OF_MANY_ROWS[path.design.loss.n_scores > 1]
         length = coarse if self.is_coarse else scale.PATH_LENGTH
         numbers = self.learner.table.loss.leaves_little and self.lengths_alone

@@ -106,7 +106,7 @@ def find_shapes(search: Search, fold: FoldState, margin: float) -> None:
     wanted: list[Column] = []
     table, names = search.learner.table, _numbers(search)
     many = table.n_rows > scale.LONG_ABOVE  # each column takes memory for every row
-    most = max(2, search.settings.budget // max(1, len(names))) if many else None
+    most = max(2, search.settings.budget // max(1, 4 * len(names))) if many else None
     for name in names:
         limits = inner_limits(table, name, margin)
         if limits is not None:
