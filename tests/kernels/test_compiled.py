@@ -178,7 +178,7 @@ def test_fits_of_many_kinds_compile_nothing(ready):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert "compil" not in done.stderr  # a small penalty may be hard to solve, which is said
     assert list(Path(ready["NUMBA_CACHE_DIR"]).rglob("*.nbc")) == []
 
 
