@@ -307,10 +307,6 @@ def _signs(fold: FoldState, plan: LadderPlan, direct: Index) -> Int8s:
     return found
 
 
-def _n_pairs(fold: FoldState) -> int:
-    return int((fold.structure.vocabulary.block == PAIR).sum())
-
-
 def _ladder(search: Search, fold: FoldState, plan: LadderPlan, terms: TermSet) -> Ladder:
     design = search.design(fold, terms)
     shapes, train = fold.shapes, fold.train
