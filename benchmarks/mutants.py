@@ -1,13 +1,16 @@
 """Do the tests notice? Break the library in drawn places, and count the changes that tests find.
 
     python benchmarks/mutants.py draw --count 30 --seed 1 > benchmarks/results/mutants.csv
-    python benchmarks/mutants.py run benchmarks/results/mutants.csv --tier default
-    python benchmarks/mutants.py run benchmarks/results/mutants.csv --tier all
+    python benchmarks/mutants.py run benchmarks/results/mutants.csv
 
 A mutant is one change of one line outside the compiled kernels: a sign, a comparison that is off by
 one, a check (`if ...: raise`) that never refuses. Rooms are drawn first, then a line, so that large
-rooms do not have all mutants. Each is tried in a copy of the tree: first by the tests of its room,
-then by all tests of the tier, until one fails. Some mutants change nothing that can be observed.
+rooms do not have all mutants. Each is tried in a copy of the tree, one at a time, until a test
+fails: by the test files that import its module, then its room's and those of rooms that import it,
+then the others of the default tier; one that lives, by the slow tests of the same files. The table
+is written after each mutant, and a later run goes on with those that have no outcome: `--stages 1`
+gives most of them one soon. When all have one, the tests that found mutants run without them.
+What a person finds out about one that lives goes into its note: some change nothing to observe.
 """
 
 from __future__ import annotations
@@ -18,39 +21,50 @@ import csv
 import os
 import random
 import re
+import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
+from importlib import import_module
 from pathlib import Path
+from typing import TextIO
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "rpte"
 LEFT_OUT = ("kernels", "datasets")  # compiled, and made data
 SIGNS = {ast.Add: "-", ast.Sub: "+"}
 ORDERS = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
-SECONDS = 1800.0
+SECONDS = 1800  # of processor time, for a mutant that never ends
+LIVES, GONE = "lives", "gone"
+IMPORTED = ("hypothesis", "narwhals", "numba", "pandas", "scipy.stats", "sklearn.ensemble", "typer")
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of a line: what stands there, and what takes its place."""
+    """One change of a line: what stands there, what takes its place, and which test found it.
+
+    The tier is "default" or "all", that it lives, or that its line is gone; empty if it was not
+    tried, when the test that a person expects to find it, if one is named, is the first to be run.
+    """
 
     file: str
     line: int
     kind: str
     old: str
     new: str
+    tier: str = ""
+    test: str = ""
+    note: str = ""
 
     def broken(self, text: str) -> str:
         """Return a file's text with the change made at its line, or where the line has moved."""
         lines = text.split("\n")
         places = [i for i, line in enumerate(lines) if line == self.old]
-        if not places:
-            raise SystemExit(f"{self.file} has no line {self.old!r} any more")
         at = min(places, key=lambda i: abs(i + 1 - self.line))
         return "\n".join([*lines[:at], self.new, *lines[at + 1 :]])
 
@@ -109,55 +123,116 @@ def draw(count: int, seed: int) -> list[Mutant]:
     return found
 
 
-def try_mutant(mutant: Mutant, tree: Path, options: list[str]) -> str:
-    """Return the test that finds a mutant, or that it survived."""
+def stages(mutant: Mutant, tree: Path) -> list[list[str]]:
+    """Return the test files in the order in which they are likely to find a mutant."""
+    module = mutant.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    room = module.split(".")[0]
+    files = sorted((tree / "tests").rglob("test_*.py"))
+    direct = [path for path in files if names(path, module)]
+    direct.sort(key=lambda path: (module.split(".")[-1] not in path.stem, path.parent.name != room))
+    users = {
+        path.relative_to(tree / "src" / "rpte").parts[0]
+        for path in (tree / "src" / "rpte").rglob("*.py")
+        if names(path, module)
+    }
+    near = [path for path in files if path.parent.name in users | {room}]
+    found: list[list[Path]] = []
+    for stage in (direct, near, files):
+        found.append([path for path in stage if not any(path in earlier for earlier in found)])
+    return [[str(path.relative_to(tree)) for path in stage] for stage in found if stage]
+
+
+def names(path: Path, module: str) -> bool:
+    """Tell whether a file names a module as an import does, in either form."""
+    folder, _, last = f"rpte.{module}".rpartition(".")
+    text = path.read_text(encoding="utf-8")
+    pattern = rf"rpte\.{re.escape(module)}\b|from {re.escape(folder)} import .*\b{last}\b"
+    return re.search(pattern, text) is not None
+
+
+def try_mutant(mutant: Mutant, tree: Path, most: int | None) -> Mutant:
+    """Return a mutant with the test that finds it; of `most` stages if that is given."""
     place = tree / "src" / "rpte" / mutant.file
     text = place.read_text(encoding="utf-8")
-    place.write_text(mutant.broken(text), encoding="utf-8")
-    own = tree / "tests" / mutant.file.split("/")[0]
-    try:
-        for where in ([str(own)] if own.is_dir() else []), []:
-            failed = first_failure(tree, [*options, *where])
-            if failed is not None:
-                return f"died: {failed}"
-    finally:
-        place.write_text(text, encoding="utf-8")
-    return "survived"
+    if mutant.old not in text.split("\n"):
+        return replace(mutant, tier=GONE)
+    order = stages(mutant, tree)
+    near = [file for stage in order[:-1] for file in stage]
+    tries = [("default", stage) for stage in order] + [("all", ["--all", *near])]
+    file, *name = f"tests/{mutant.test}".split("::")
+    expected = [("default", [file, "-k", name[-1]])] if name else []
+    for tier, arguments in expected + tries[: len(tries) if most is None else most]:
+        place.write_text(mutant.broken(text), encoding="utf-8")
+        try:
+            failed = first_failure(tree, arguments)
+        finally:
+            place.write_text(text, encoding="utf-8")
+        if failed is not None:
+            return replace(mutant, tier=tier, test=failed.removeprefix("tests/"))
+    return replace(mutant, tier=LIVES, test="") if most is None else mutant
 
 
 def first_failure(tree: Path, arguments: list[str]) -> str | None:
-    """Return the first test that fails, None if all pass or none was chosen."""
-    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *arguments]
-    try:
-        done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=SECONDS,
-            check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
+    """Return the first test that fails, None if all pass or none was chosen.
+
+    A fork of this process has imported already what does not change.
+    """
+    shown = tree / "shown.txt"
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+            with shown.open("w") as file:
+                os.dup2(file.fileno(), 1)
+                os.dup2(file.fileno(), 2)
+            os.chdir(tree)
+            sys.path[:0] = [str(tree / "src")]
+            sys.dont_write_bytecode = True
+            code = pytest.main(["-x", "-q", "-n", "0", "-p", "no:cacheprovider", *arguments])
+            sys.stdout.flush()
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
         return "time ran out"
-    if done.returncode in (0, 5):  # 5: no test was chosen
+    if os.waitstatus_to_exitcode(status) in (0, 5):  # 5: no test was chosen
         return None
-    failed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", done.stdout, re.MULTILINE)
+    text = shown.read_text(encoding="utf-8", errors="replace")
+    failed = re.findall(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", text, re.MULTILINE)
     return failed[0] if failed else "at import"
 
 
 def run(given: argparse.Namespace) -> None:
-    """Try all mutants of a file and write what became of each."""
+    """Try the mutants of a table that have no outcome, and write it after each."""
     with given.mutants.open(newline="", encoding="utf-8") as file:
-        known = [field.name for field in fields(Mutant)]
-        rows = [{name: row[name] for name in known} for row in csv.DictReader(file)]
-    mutants = [Mutant(**{**row, "line": int(row["line"])}) for row in rows]
-    options = given.options.split() if given.options else ["--all"] * (given.tier == "all")
-    writer = csv.DictWriter(sys.stdout, [*known, "outcome"])
-    writer.writeheader()
+        mutants = [Mutant(**{**row, "line": int(row["line"])}) for row in csv.DictReader(file)]
+    for name in IMPORTED:
+        import_module(name)
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder, "tree")
+        os.environ.update(PYTHONPATH=str(tree / "src"), PYTHONDONTWRITEBYTECODE="1")
         shutil.copytree(given.tree, tree, ignore=shutil.ignore_patterns(".git", ".coverage*"))
-        for mutant in mutants:
-            outcome = try_mutant(mutant, tree, options)
-            writer.writerow({**asdict(mutant), "outcome": outcome})
-            sys.stdout.flush()
+        for at, mutant in enumerate(mutants):
+            if not mutant.tier:
+                mutants[at] = try_mutant(mutant, tree, given.stages)
+                print(mutants[at].file, mutant.line, mutants[at].tier, mutants[at].test, flush=True)
+                with given.mutants.open("w", newline="", encoding="utf-8") as file:
+                    write(mutants, file)
+        done = all(mutant.tier for mutant in mutants)
+        killers = sorted({f"tests/{mutant.test}" for mutant in mutants if "::" in mutant.test})
+        failed = first_failure(tree, killers) if done and killers else None
+    if failed is not None:
+        raise SystemExit(f"{failed} fails without any mutant")
+    died = [sum(mutant.tier == tier for mutant in mutants) for tier in ("default", "all")]
+    print(f"of {len(mutants)}, {died[0]} died in the default tier, {died[1]} more with --all")
+
+
+def write(mutants: list[Mutant], file: TextIO) -> None:
+    """Write a table of mutants."""
+    writer = csv.DictWriter(file, [field.name for field in fields(Mutant)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(mutant) for mutant in mutants)
 
 
 def main() -> None:
@@ -169,16 +244,13 @@ def main() -> None:
     drawing.add_argument("--seed", type=int, default=1)
     trying = commands.add_parser("run")
     trying.add_argument("mutants", type=Path)
-    trying.add_argument("--tier", choices=["default", "all"], default="default")
+    trying.add_argument("--stages", type=int, help="leave those that live so long")
     trying.add_argument("--tree", type=Path, default=ROOT, help="another checkout to try")
-    trying.add_argument("--options", help="options of pytest in place of the tier's")
     given = parser.parse_args()
     if given.command == "run":
         run(given)
         return
-    writer = csv.DictWriter(sys.stdout, [field.name for field in fields(Mutant)])
-    writer.writeheader()
-    writer.writerows(asdict(mutant) for mutant in draw(given.count, given.seed))
+    write(draw(given.count, given.seed), sys.stdout)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@
     python benchmarks/test_times.py costs.csv --by file
     python benchmarks/test_times.py before.csv costs.csv         # two runs beside each other
     python benchmarks/test_times.py costs.csv --check            # long tests name their reason
+    python benchmarks/test_times.py costs.csv --csv > benchmarks/results/test_times.csv
+
+`.ci/run` prints the last of these, of its two runs together.
 
 A fit counts as repeated when one with the same parameters and data was made before, by whichever
 worker. Programs are counted by what they are: `python` for every Python process.
@@ -85,6 +88,14 @@ def table(runs: list[dict[str, Cost]]) -> list[str]:
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
+def write_table(found: dict[str, Cost]) -> None:
+    """Write the costs of one run as CSV."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["place", "tests", "wall", "processor", "programs", "fits", "repeated fits"])
+    for place, cost in found.items():
+        writer.writerow([place, *(cell.replace(",", "") for cell in cells_of(cost))])
+
+
 def cells_of(cost: Cost) -> list[str]:
     """Return one cost as cells."""
     programs = ", ".join(f"{name} {count}" for name, count in cost.programs.most_common(6))
@@ -104,11 +115,15 @@ def main() -> int:
     parser.add_argument("costs", nargs="+", type=Path)
     parser.add_argument("--by", choices=["folder", "file"], default="folder")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a reason is missing")
+    parser.add_argument("--csv", action="store_true", help="all runs together, as CSV")
     given = parser.parse_args()
     if given.check:
         found = [line for path in given.costs for line in unexplained(read(path))]
         print("\n".join(found) or "every long test names its reason")
         return bool(found)
+    if given.csv:
+        write_table(by_place([row for path in given.costs for row in read(path)], given.by))
+        return 0
     print("\n".join(table([by_place(read(path), given.by) for path in given.costs])))
     return 0
 

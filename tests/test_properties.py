@@ -291,11 +291,19 @@ def bound_of(case, classifier):
     budget = 0 if classifier.vocabulary == "original" else classifier.budget
     least = 0 if classifier.conventions == "paper" else classifier.min_samples_leaf
     coefficients = sum(
-        (1 if X[c].dtype.kind == "f" else levels_of(X[c], case.weight, least)) + X[c].isna().any()
+        (numbers_of(X[c], least) if X[c].dtype.kind == "f" else levels_of(X[c], case.weight, least))
+        + X[c].isna().any()
         for c in X
     )
     in_trees = trees * classifier.max_leaves * classifier.max_depth * (2 if budget else 1)
     return in_trees + coefficients + 2 * 2 * budget
+
+
+def numbers_of(column, least):
+    """Count a number, or the two levels of one that has two whole values."""
+    values = np.unique(column.dropna())
+    two = least > 0 and len(values) == 2 and (values == np.rint(values)).all()
+    return 2 if two else 1
 
 
 def levels_of(column, weight, least):

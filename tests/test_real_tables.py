@@ -275,7 +275,10 @@ class TestCells:
             classifier.predict({name: column[:0] for name, column in X.items()})
 
     def test_two_rows_are_enough_to_say_the_base_rate(self):
-        with pytest.warns(RPTEWarning, match="the model is the base rate alone"):
+        with (
+            pytest.warns(RPTEWarning, match="the model is the base rate alone"),
+            pytest.warns(RPTEWarning, match="2 of 2 classes with fewer than 5 rows"),
+        ):
             found = RPTEClassifier().fit({"x": [0.0, 1.0]}, [0, 1])
         assert found.predict_proba({"x": [0.0, 1.0]})[:, 1].tolist() == [0.5, 0.5]
 

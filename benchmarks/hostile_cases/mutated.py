@@ -2,8 +2,8 @@
 
 Each file must be refused in one line that is a `ModelFileError`, or give the same model (damaged
 bytes), or a model that scores, explains and verifies (a hash that fits again). `rpte_check.py` must
-pass exactly the files that `load` and `verify_file` pass. A crash, 10 seconds without an answer, a
-change that is silently accepted and a disagreement are failures.
+pass exactly the files that `load` and `verify_file` pass. A crash, 10 seconds of processor time
+without an answer, a change that is silently accepted and a disagreement are failures.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def original(name: str) -> Any:
 
 
 def _hang(*_: object) -> None:
-    raise TimeoutError(f"more than {SECONDS} s")
+    raise TimeoutError(f"more than {SECONDS} s of processor time")
 
 
 def one_file(kind: str, name: str, path: Path, rng: random.Random) -> None:
@@ -52,7 +52,7 @@ def one_file(kind: str, name: str, path: Path, rng: random.Random) -> None:
         path.write_bytes(damaged_bytes(content, rng))
     else:
         path.write_text(dumped(FORGERIES[kind](stored(name).document, rng)))
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         if kind == "bytes":
             outcome_of_damage(path, original(name))
@@ -60,14 +60,14 @@ def one_file(kind: str, name: str, path: Path, rng: random.Random) -> None:
             outcome_of_forgery(path)
         library, checker = verdicts(path)
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     assert library == checker, f"the library says {library}, the checker {checker}"
 
 
 def files(kind: str, seed: int) -> Result:
     """Change files of every task; a file is a function of the kind, the seed and its number."""
     result = Result()
-    signal.signal(signal.SIGALRM, _hang)
+    signal.signal(signal.SIGPROF, _hang)
     with tempfile.TemporaryDirectory() as folder:
         for number in range(FILES):
             name = EVERY_NAME[number % len(EVERY_NAME)]

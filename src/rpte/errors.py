@@ -3,9 +3,12 @@
 Each message states the value, the rule it breaks and what to do about it.
 """
 
+import sys
 import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+INNER = ("rpte", "sklearn", "joblib", "contextlib", "functools")  # whose frames are no user's
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
@@ -37,9 +40,15 @@ class RPTEWarning(UserWarning):
     """
 
 
-def warn(text: str, stacklevel: int = 3) -> None:
-    """Give an `RPTEWarning`, which by default names the caller of who warns."""
-    warnings.warn(text, RPTEWarning, stacklevel=stacklevel)
+def warn(text: str) -> None:
+    """Give an `RPTEWarning` that names the line of the user which led to it.
+
+    That is the first frame that is not of this library, nor of what wraps its methods.
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in INNER:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, RPTEWarning, stacklevel=level)
 
 
 class InputError(ValueError):

@@ -224,12 +224,12 @@ def _description(variable: Variable) -> str:
     levels = ", ".join(variable.levels)
     if variable.kind == "number":
         return f"number, or one of the codes {levels}" if levels else "number"
-    return f"category: {levels}"
+    return f"number, {' or '.join(variable.levels)}" if variable.numeric else f"category: {levels}"
 
 
 def _typical(model: AnyModel, variable: Variable) -> float | str:
     if variable.kind == "category":
-        return variable.levels[0]
+        return float(variable.levels[0]) if variable.numeric else variable.levels[0]
     for column in model.data["profile"] or ():
         if column["name"] == variable.name and column["quantiles"]:
             known = [value for value in column["quantiles"] if value is not None]

@@ -261,6 +261,12 @@ class TestTampering:
         passes = "ledger" not in document
         assert verdicts(write(sealed(document), tmp_path)) == (passes, passes)
 
+    def test_a_file_with_a_ledger_has_its_numbers_as_the_library_writes_them(self, tmp_path):
+        document = stored("edited").copy()
+        leaf = trees(document)[0]["leaves"][0]
+        leaf["penalty"] = int(leaf["penalty"])
+        assert "fields" in failing(sealed(document), tmp_path)
+
     @pytest.mark.slow(reason="loads, verifies and checks each model file with many kinds of damage")
     @pytest.mark.parametrize("damage", [damaged_document, moved_document])
     def test_it_agrees_with_the_library(self, damage, tmp_path):
@@ -417,6 +423,11 @@ class TestTrainingTable:
         assert "the model was fitted without offset" in capsys.readouterr().err
         assert rpte_check.main([str(path), str(table), "--target", "absent"]) == 1
         assert "has no column 'absent'" in capsys.readouterr().err
+        frame = pd.read_csv(table)
+        frame.loc[0, "my exposure"] = 0
+        frame.to_csv(table, index=False)
+        assert rpte_check.main([str(path), str(table), *options]) == 1
+        assert "exposure 'my exposure' holds 0; it must be above 0" in capsys.readouterr().err
         classes = stored("mixed")
         plain(classes.X).to_csv(tmp_path / "t.csv", index=False)
         path = write(classes.document, tmp_path)

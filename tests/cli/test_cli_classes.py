@@ -126,8 +126,9 @@ class TestFit:
         frame = weather()
         frame.loc[:2, "weather"] = "hail"
         table = write_csv(frame, tmp_path / "t.csv", ",")
-        line = refused("fit", table, *TARGET, "-o", tmp_path / "m.json", *FAST)
-        assert "with fewer than 5 rows ('hail' 3)" in line
+        told = run("fit", table, *TARGET, "-o", tmp_path / "m.json", *FAST).stderr
+        assert "with fewer than 5 rows ('hail' 3)" in " ".join(told.split())
+        assert "hail" in load(tmp_path / "m.json").classes
 
     def test_many_classes_are_told_in_few_words(self, tmp_path):
         frame = weather(n=300)

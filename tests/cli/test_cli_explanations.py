@@ -61,7 +61,7 @@ def test_counterfactual_shows_changes_costs_and_proof(folder):
     asks = r"what would (lower|raise) it to at (most|least) 0.5\?"
     assert re.search(rf"probability of outcome = bad is 0\.\d{{4}}; {asks}", text)
     assert "1. probability 0." in text
-    assert "(proved: no answer is cheaper)" in text
+    assert "(proved cheapest in the model" in text
     assert re.search(r"variable +now +then +cost", text)
     assert not re.search(r"^age\b.*\d$", text, re.MULTILINE)
     assert "Cost of a change: its size, plus 0.1" in text

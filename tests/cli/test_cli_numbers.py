@@ -235,7 +235,7 @@ class TestShow:
             if rule.step is None:
                 assert f"{said}  (times {ratio})" in shown
             else:
-                assert re.search(rf"{re.escape(said)}  [^├└]*: rate\s+ratio\s+{ratio}\s+per", shown)
+                assert re.search(rf"{re.escape(said)}  [^├└]*: rate\s+ratio\s+{ratio}\s+for", shown)
         assert "positive" not in shown
 
     def test_numbers_add(self, costs):

@@ -173,7 +173,7 @@ class TestExplain:
 class TestShow:
     def test_every_term_is_there(self, model):
         told, fitted = good("show", model, width=200), load(model)
-        assert "bound before training" in told
+        assert "conditions to read" in told
         assert "income [EUR]" in told
         for rule in fitted.rules():
             assert f"{rule.term}  {rule.coefficient:+.4g}" in told

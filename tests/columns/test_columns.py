@@ -11,6 +11,7 @@ from effort import examples
 from raw_tables import raws, same_bits
 from rpte.columns.kinds import (
     FORMULAS,
+    LIMITED,
     Flag,
     Hinge,
     Interval,
@@ -23,7 +24,9 @@ from rpte.columns.kinds import (
     Value,
     column_from_dict,
     combine,
+    goes_on,
     is_true,
+    one_source,
 )
 from rpte.table.inputs import Inputs, read_inputs
 from rpte.table.read import read_training
@@ -77,6 +80,16 @@ CASES = [  # column, its name, its values on the rows
      [5, 0, 0, NAN, 0]),
     (Pair("product", Step("age", 15.0), Value("dose")), "dose where age > 15", [0, 2, NAN, 0, 0]),
     (Pair("product", Value("dose"), YOUNG), "dose where age < 20", [1, 0, NAN, 0, 5]),
+    (Hinge("age", 15.0, "above", 30.0), "age above 15 up to 30", [0, 5, 15, NAN, 0]),
+    (Hinge("age", 30.0, "below", 15.0), "age below 30 down to 15", [15, 10, 0, NAN, 15]),
+    (Scale("age", "log", (12.5, 20.0)), "log of age clipped to 12.5..20",
+     [2.5257286443082556, LOG_20, LOG_20, NAN, 2.5257286443082556]),
+    (Scale("age", "sqrt", (16.0, 25.0)), "square root of age clipped to 16..25",
+     [4, 20**0.5, 5, NAN, 4]),
+    (Scale("age", "distance", (18.0, 12.5, 30.0)), "distance of age clipped to 12.5..30 from 18",
+     [5.5, 2, 12, NAN, 5.5]),
+    (Pair("product", Hinge("age", 15.0, "above", 30.0), Hinge("dose", 2.5, "below", 1.0)),
+     "(age above 15 up to 30) * (dose below 2.5 down to 1)", [0, 2.5, NAN, NAN, 0]),
 ]  # fmt: skip
 NAMES = [name for _, name, _ in CASES]
 # What people read, where it is not the name.
@@ -87,6 +100,16 @@ TEXTS = {
     "log of max(age, 20)": "log of age (at least 20)",
     "square root of max(age, 0)": "square root of age (at least 0)",
     "age clipped to 12.5..30": "age kept between 12.5 and 30",
+    "age above 15 up to 30": "age above 15, up to 30",
+    "age below 30 down to 15": "age below 30, down to 15",
+    "log of age clipped to 12.5..20": "log of age, kept between 12.5 and 20",
+    "square root of age clipped to 16..25": "square root of age, kept between 16 and 25",
+    "distance of age clipped to 12.5..30 from 18": (
+        "distance of age (kept between 12.5 and 30) from 18"
+    ),
+    "(age above 15 up to 30) * (dose below 2.5 down to 1)": (
+        "(age above 15, up to 30) * (dose below 2.5, down to 1)"
+    ),
     "age > 15 and region is north": "age > 15 and region is 'north'",
     "(age below 15) where region is north": "(age below 15) where region is 'north'",
 }
@@ -109,7 +132,7 @@ def test_values_names_texts_sources_and_round_trip(column, name, expected):
     ("level", "text"),
     [
         ("<0", "c is '<0'"),
-        ("17", "c is '17'"),
+        ("17", "c = 17"),
         ("", "c is ''"),
         ("missing", "c is 'missing'"),
         ("a' or 'b", "c is \"a' or 'b\""),
@@ -123,7 +146,8 @@ def test_values_names_texts_sources_and_round_trip(column, name, expected):
 def test_levels_are_quoted(level, text):
     assert Level("c", (level,)).text == text
     both = Level("c", ("a", level)).text
-    assert both == f"c in {{'a', {text.removeprefix('c is ')}}}"
+    said = text.removeprefix("c is ").removeprefix("c = ")  # a number needs no quotes
+    assert both == f"c in {{'a', {said}}}"
     assert Level("c", (level,)).name == f"c is {level}"
 
 
@@ -176,8 +200,10 @@ def numbers(draw, source):
     if kind == "value":
         return Value(source)
     if kind == "hinge":
-        return Hinge(source, draw(FINITE), draw(st.sampled_from(["above", "below"])))
-    return Scale(source, kind, tuple(draw(FINITE) for _ in FORMULAS[kind]))
+        side = draw(st.sampled_from(["above", "below"]))
+        return Hinge(source, draw(FINITE), side, draw(st.none() | FINITE))
+    names = draw(st.sampled_from([FORMULAS, LIMITED]))[kind]
+    return Scale(source, kind, tuple(draw(FINITE) for _ in names))
 
 
 OPERATIONS = ("product", "absolute difference", "sum", "difference")
@@ -199,6 +225,53 @@ def test_numbers_survive_the_file(column):
     assert again == column
     assert again.text == column.text
     assert again.centred == column.centred
+
+
+ENDS = st.tuples(st.floats(0.01, 50), st.floats(50.5, 99)).flatmap(
+    lambda ends: st.tuples(st.floats(*ends), st.just(ends[0]), st.just(ends[1]))
+)
+
+
+@st.composite
+def limited(draw, source):
+    """Draw a column of one variable that is flat beyond limits, or unlimited ones."""
+    centre, low, high = draw(ENDS)
+    hinges = Hinge(source, low, "above", high), Hinge(source, high, "below", low)
+    scales = [Scale(source, formula, (low, high)) for formula in ("log", "sqrt", "clip")]
+    return draw(st.sampled_from([*hinges, *scales, Scale(source, "distance", (centre, low, high))]))
+
+
+def inputs_of(age, dose):
+    columns = {"age": np.atleast_1d(age).astype(object), "dose": np.atleast_1d(dose).astype(object)}
+    rows = len(columns["age"])
+    return read_inputs({**columns, "region": np.array(["north"] * rows, object)}, SCHEMA)
+
+
+@given(
+    st.one_of(
+        limited("age"),
+        st.builds(Pair, st.sampled_from(OPERATIONS), limited("age"), limited("dose")),
+    ),
+    st.floats(-1e300, 1e300),
+    st.floats(-1e300, 1e300),
+)
+def test_beyond_its_limits_a_column_says_what_it_says_at_them(column, age, dose):
+    assert not goes_on(column)
+    given = {"age": age, "dose": dose}
+    at = {p.source: min(max(given[p.source], p.limits[0]), p.limits[1]) for p in one_source(column)}
+    kept = inputs_of(**{**given, **at})
+    assert same_bits(column.evaluate(inputs_of(**given)), column.evaluate(kept))
+
+
+@given(st.one_of(numbers("age"), st.builds(Pair, st.just("sum"), limited("dose"), numbers("age"))))
+def test_a_column_that_lacks_a_limit_goes_on(column):
+    own = next(part for part in one_source(column) if part.source == "age")
+    unlimited = isinstance(own, Value) or not own.limited
+    assert goes_on(column) == unlimited
+    assert own.limits.count(math.inf) + own.limits.count(-math.inf) == (
+        0 if not unlimited else 2 if isinstance(own, Value) or (own.kind == "scale"
+        and own.formula == "distance") else 1
+    )  # fmt: skip
 
 
 def test_unknown_kinds_are_refused():
@@ -252,6 +325,9 @@ def every_column(schema, rng):
             numbers += [Value(variable.name), Hinge(variable.name, knot, "below")]
             numbers += [Hinge(variable.name, knot, "above"), Scale(variable.name, "log", (0.5,))]
             numbers += [Scale(variable.name, "clip", (knot, knot + 1.0))]
+            numbers += [Hinge(variable.name, knot, "above", knot + 1.0)]
+            numbers += [Scale(variable.name, "log", (0.5, 1.5))]
+            numbers += [Scale(variable.name, "distance", (knot, knot - 1.0, knot + 1.0))]
             ends = sorted([*rng.normal(size=1), rng.choice([math.inf, 2.0])])
             items += [Interval(variable.name, *map(float, ends)), Step(variable.name, knot)]
         elif variable.levels:

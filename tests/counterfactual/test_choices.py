@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rpte import Actions, InputError
-from rpte.columns.kinds import Level, Missing, Scale, Step, Value
+from rpte.columns.kinds import Hinge, Level, Missing, Pair, Scale, Step, Value
 from rpte.counterfactual.choices import choices_of, known_of
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.schema import OTHER, Schema, Variable
@@ -96,6 +96,34 @@ def test_a_gap_of_which_no_number_is_known_stays_a_gap():
 def test_a_threshold_can_be_crossed_by_one_step():
     model = model_of(Step("a", 6.0))
     assert choices("a", model).values.max() == 7.0
+
+
+@pytest.mark.parametrize(
+    ("columns", "values"),
+    [
+        ([Scale("a", "clip", (1.0, 4.0))], [1, 3, 4]),
+        ([Scale("a", "clip", (0.5, 4.5))], [1, 3, 4]),  # no half step more, beyond a limit
+        ([Scale("a", "clip", (3.0, 5.0))], [3, 4, 5]),  # 2 itself lies beyond
+        ([Scale("a", "clip", (2.2, 2.8))], [3]),  # between neighbours, as a threshold
+        ([Scale("a", "clip", (4.2, 4.8))], [3, 4, 5]),
+        ([Scale("a", "clip", (1.0, 3.0)), Step("a", 4.0)], [1, 3, 4, 5]),
+        (
+            [Scale("a", "clip", (1.0, 3.0)), Scale("a", "clip", (3.0, 9.0))],
+            [1, 3, 4, 5, 6, 7, 8, 9],
+        ),
+        ([Hinge("a", 3.5, "below"), Hinge("a", 2.0, "above")], [0, 1, 3, 4, 5, 6]),
+        ([Hinge("a", 3.5, "below")], [0, 1, 3]),
+        ([Scale("a", "log", (1.0,))], [1, 3, 4, 5, 6]),
+        ([Scale("a", "distance", (3.0,))], [0, 1, 3, 4, 5, 6]),
+        ([Pair("product", Scale("a", "clip", (1.0, 4.0)), Value("z"))], [1, 3, 4]),
+        ([Scale("a", "clip", (1.0, 4.0)), Missing("a")], [1, 3, 4]),
+    ],
+)
+def test_no_number_lies_beyond_the_limits_of_every_shape(columns, values):
+    model = model_of(*columns)
+    assert choices("a", model).values.tolist() == [2, *values]
+    allowed = choices("a", model, allowed={"a": (0, 9)}).values  # the user's word, searched whole
+    assert allowed.tolist() == [2, 0, 1, *range(3, 10)]
 
 
 def test_gaps_may_be_filled_but_not_made():

@@ -161,7 +161,7 @@ def test_the_answer_is_told_in_words_and_as_plain_values():
     text = str(found)
     assert "predicted is 'p'" in text
     assert "to be 'q'" in text
-    assert "proved cheapest), probability of 'q'" in text
+    assert "proved cheapest in the model, not advice), probability of 'q'" in text
     record = found.to_dict()
     assert record["classes"] == ["p", "q", "r"]
     assert sum(record["answers"][0]["probabilities"]) == pytest.approx(1.0)

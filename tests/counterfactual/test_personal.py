@@ -2,11 +2,13 @@
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rpte import Actions, InputError
+from rpte import Actions, InputError, Limits, RPTEClassifier
 from rpte.columns.kinds import Level, Value
 from rpte.counterfactual.actions import WORDS, is_personal
 from rpte.model.parts import Component, DirectTerm
@@ -75,11 +77,14 @@ def test_may_change_lifts_what_it_names_and_nothing_else():
 def test_nothing_left_to_change_is_said():
     found = MODEL.counterfactuals(ROW, to=0.01, actions=Actions(keep=["income"]))
     assert found.answers == ()
-    assert found.reason == "nothing may change: every variable that the model reads is kept"
+    assert found.reason == (
+        "nothing may change: every variable that the model reads is kept; name in may_change what "
+        "this person can change"
+    )
     assert "May change: nothing." in str(found)
     assert (
         make(()).counterfactuals({"a": [1.0]}, to=0.1).reason
-        == "nothing may change: the model reads none"
+        == "nothing may change: the model reads no variable"
     )
 
 
@@ -98,12 +103,62 @@ def test_mistakes_are_told(actions, said):
         MODEL.counterfactuals(ROW, actions=actions)
 
 
+def test_facts_of_the_past_stay_and_monotone_knowledge_holds():
+    draw = np.random.default_rng(0)
+    X = pd.DataFrame({
+        "credit_history": draw.choice(["all paid", "critical"], 900),
+        "foreign_worker": draw.choice(["yes", "no"], 900),
+        "income": draw.integers(1, 60, 900) * 100.0,
+        "debts": draw.integers(0, 9, 900).astype(float),
+    })  # fmt: skip
+    score = 2.0 * (X["credit_history"] == "critical") + (X["foreign_worker"] == "yes")
+    score += 0.5 * X["debts"] - X["income"] / 1000 - 1
+    y = draw.random(900) < 1 / (1 + np.exp(-score))
+    limits = {"income": "decreasing", "debts": "increasing"}
+    made = RPTEClassifier(l1=0.01, limits=Limits(monotone=limits)).fit(X, y)
+    assert {"credit_history", "foreign_worker", "income", "debts"} <= set(made.model_.sources)
+    now = made.predict_proba(X)[:, 1]
+    for place in np.flatnonzero((now > 0.6) & (now < 0.9))[:8]:
+        row = X.iloc[[place]]
+        found = made.model_.counterfactuals(row, to=0.4, answers=3)
+        assert found.changeable.kept_by_name == ("credit_history", "foreign_worker")
+        assert changed(found) <= {"income", "debts"}
+        assert found.answers
+        for change in (change for answer in found.answers for change in answer.changes):
+            assert (change.new > change.old) == (change.variable == "income")
+            assert X[change.variable].min() <= change.new <= X[change.variable].max()
+        assert "in the model, not advice" in str(found)
+    free = Actions(may_change=["credit_history"])
+    critical = X[(X["credit_history"] == "critical") & (now > 0.5)].iloc[[0]]
+    stated = made.model_.counterfactuals(critical, to=0.45, actions=free, answers=9)
+    assert "credit_history" in changed(stated)
+    assert "foreign_worker" not in changed(stated)
+
+
 def test_what_if_is_free():
     assert MODEL.what_if(ROW, {"Age": 23.0}).after.score == MODEL.score(ROW)[0] + 1
 
 
 KNOWN = ["Age", "AGE_AT_LOAN", "ageAtLoan", "customer.age", "age2", "DOBYear", "native-country"]
-OTHERS = ["mileage", "Average", "storage", "page", "péage", "Essex", "trace", "wage", "", "births"]
+KNOWN += ["credit_history", "personal_status", "foreign_worker", "FamilySize", "applicationDate"]
+KNOWN += ["months_since_delinquency", "checking.status", "country-of-origin", "previous loans"]
+OTHERS = [
+    "updated",
+    "statusquo",
+    "originate",
+    "pasta",
+    "prioritised",
+    "mileage",
+    "Average",
+    "storage",
+    "page",
+    "péage",
+    "Essex",
+    "trace",
+    "wage",
+    "",
+    "births",
+]
 
 
 def test_words_are_whole_words():

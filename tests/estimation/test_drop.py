@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from effort import examples
 from rpte.columns.kinds import Value
 from rpte.estimation.drop import LEAST_SPLIT, SHRINK, TreeSplits, drop_in_turn
+from rpte.estimation.one_shape import Moments
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.read import read_training
 
@@ -31,7 +32,7 @@ def random_tree(rng, X, names):
     return Tree(node(np.arange(N), 0))
 
 
-def problem(seed, n_trees):
+def problem(seed, n_trees, n_scores=1):
     """Return moments of leaves and direct terms, the splits, and conditions of direct terms."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({name: rng.normal(size=N).round(3) for name in "abcde"})
@@ -39,36 +40,43 @@ def problem(seed, n_trees):
     trees = [random_tree(rng, X, names) for names in (["a", "b"], ["c", "d"])[:n_trees]]
     leaves = [tree.apply(inputs) == k for tree in trees for k in range(tree.n_leaves)]
     direct = [rng.normal(size=N) + X["a"], X["e"], rng.normal(size=N), X["c"] + X["e"]]
-    z, h = np.array([*leaves, *direct], float), rng.uniform(0.05, 0.25, N)
-    z -= (z @ h / h.sum())[:, None]
-    asked = rng.normal(size=len(z)) @ z + rng.normal(size=N)
-    gram, slope = (z * h) @ z.T, (z * h) @ asked
+    gram, slope = [], []
+    for _ in range(n_scores):
+        z, h = np.array([*leaves, *direct], float), rng.uniform(0.05, 0.25, N)
+        z -= (z @ h / h.sum())[:, None]
+        asked = rng.normal(size=len(z)) @ z + rng.normal(size=N)
+        gram.append((z * h) @ z.T)
+        slope.append((z * h) @ asked)
+    moments = Moments(np.array(gram), np.array(slope))
     splits = [TreeSplits.of(tree, inputs.schema) for tree in trees]
-    return gram, slope, splits, np.array([1, 2, 1, 3])
+    return moments, splits, np.array([1, 2, 1, 3])
 
 
-def in_columns(gram, slope, splits, read):
+def in_columns(moments, splits, read):
     """Return moments with splits in place of leaves, and what each column is."""
-    n_leaves = len(slope) - len(read)
+    gram, slope = moments.gram, moments.slope
+    count, n_leaves = slope.shape[1], slope.shape[1] - len(read)
     change, names, start = [], [], 0
     for t, tree in enumerate(splits):
-        mass = np.diag(gram)[start : start + tree.tree.n_leaves]
+        mass = np.diag(gram.sum(axis=0))[start : start + tree.tree.n_leaves]
         for k, line in enumerate(tree.contrasts(mass)):
-            change.append(np.zeros(len(slope)))
+            change.append(np.zeros(count))
             change[-1][start : start + tree.tree.n_leaves] = line
             names.append((t, k))
         start += tree.tree.n_leaves
-    change += [np.eye(len(slope))[n_leaves + j] for j in range(len(read))]
+    change += [np.eye(count)[n_leaves + j] for j in range(len(read))]
     names += [("direct", j) for j in range(len(read))]
     change = np.array(change)
-    return change @ gram @ change.T, change @ slope, names
+    return Moments(change @ gram @ change.T, slope @ change.T), names
 
 
-def gain(gram, slope, kept):
-    """Return what some columns explain, with the ridge of the ladder."""
-    own = gram[np.ix_(kept, kept)]
-    theta = np.linalg.solve(own + np.diag(SHRINK * np.diag(own) + RIDGE), slope[kept])
-    return theta @ slope[kept]
+def gain(moments, kept):
+    """Return what some columns explain of all scores, with the ridge of the ladder."""
+    total = 0.0
+    for gram, slope in zip(moments.gram, moments.slope[:, kept], strict=True):
+        own = gram[np.ix_(kept, kept)]
+        total += slope @ np.linalg.solve(own + np.diag(SHRINK * np.diag(own) + RIDGE), slope)
+    return total
 
 
 def state(ladder, at, names):
@@ -96,11 +104,11 @@ def may_go(splits, names, kept, column):
 
 
 @examples(40)
-@given(st.integers(0, 999), st.integers(0, 2))
-def test_what_each_drop_loses_for_each_condition_is_least_by_brute_force(seed, n_trees):
-    data = problem(seed, n_trees)
-    gram, slope, names = in_columns(*data)
-    splits, read = data[2:]
+@given(st.integers(0, 999), st.integers(0, 2), st.integers(1, 2))
+def test_what_each_drop_loses_for_each_condition_is_least_by_brute_force(seed, n_trees, n_scores):
+    data = problem(seed, n_trees, n_scores)
+    moments, names = in_columns(*data)
+    splits, read = data[1:]
     ladder = drop_in_turn(*data, RIDGE)
     assert ladder.conditions[-1] == 0
     for at in range(len(ladder.conditions) - 1):
@@ -110,9 +118,9 @@ def test_what_each_drop_loses_for_each_condition_is_least_by_brute_force(seed, n
         (gone,) = set(before) - set(after)
         assert set(after) < set(before)
         rests = {c: [d for d in before if d != c] for c in before}
-        explained = gain(gram, slope, before)
+        explained = gain(moments, before)
         lost = {
-            c: explained - gain(gram, slope, rests[c])
+            c: explained - gain(moments, rests[c])
             for c in before
             if may_go(splits, names, before, c)
         }
@@ -127,8 +135,8 @@ def test_what_each_drop_loses_for_each_condition_is_least_by_brute_force(seed, n
 @examples(60)
 @given(st.integers(0, 999))
 def test_a_split_goes_after_those_below_it(seed):
-    gram, slope, splits, read = problem(seed, 2)
-    ladder = drop_in_turn(gram, slope, splits, read, RIDGE)
+    _, splits, _ = data = problem(seed, 2)
+    ladder = drop_in_turn(*data, RIDGE)
     for kept in ladder.kept:
         for tree, own in zip(splits, kept, strict=True):
             for number in own:
@@ -141,8 +149,8 @@ def test_a_split_goes_after_those_below_it(seed):
 @examples(40)
 @given(st.integers(0, 999), st.none() | st.integers(0, 40))
 def test_the_longest_model_within_a_length(seed, most):
-    gram, slope, splits, read = problem(seed, 1)
-    ladder = drop_in_turn(gram, slope, splits, read, RIDGE)
+    _, splits, read = data = problem(seed, 1)
+    ladder = drop_in_turn(*data, RIDGE)
     assert ladder.conditions == sorted(ladder.conditions, reverse=True)
     direct, trees = ladder.within(most)
     fitting = [n for n in ladder.conditions if most is None or n <= most]
@@ -154,9 +162,9 @@ def test_the_longest_model_within_a_length(seed, most):
 def test_contrasts_of_splits_span_the_leaves():
     """All splits of a tree, with the mean, say what all its leaves say."""
     for seed in range(10):
-        gram, _, (splits,), _ = problem(seed, 1)
+        moments, (splits,), _ = problem(seed, 1)
         leaves = splits.tree.n_leaves
-        mass = np.diag(gram)[:leaves]
+        mass = np.diag(moments.gram[0])[:leaves]
         found = splits.contrasts(mass)
         assert found.shape == (leaves - 1, leaves)
         assert np.linalg.matrix_rank(np.vstack([found, np.ones(leaves)])) == leaves

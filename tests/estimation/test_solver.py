@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from designs import (
     assert_certified,
@@ -22,6 +24,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from effort import examples
+from rpte import RPTEClassifier
 from rpte.estimation import newton
 from rpte.estimation.design import Design
 from rpte.estimation.solver import lambda_max, solve
@@ -191,3 +194,34 @@ def test_lambda_must_be_positive(l1):
 def test_l1_ratio_must_be_a_share():
     with pytest.raises(ValueError, match=r"l1_ratio is 1\.5"):
         solve(random_design(0), 0.1, 1.5)
+
+
+@pytest.mark.parametrize("seed", [7, 9])
+def test_nearly_dependent_ramps_converge_at_very_small_penalties(seed):
+    """Along what nearly cancels only the penalty falls: full steps alone never ended."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(400, 2)).round(2)
+    columns = []
+    for z in x.T:
+        for low, high in combinations(np.quantile(z, np.linspace(0.02, 0.98, 6)), 2):
+            near = (high, high + 10.0 ** -rng.integers(2, 9)) if rng.random() < 0.3 else (high,)
+            columns += [np.clip(z, low, end) for end in near]
+    score = 2.0 * np.clip(x[:, 0], -0.5, 0.7) + np.abs(x[:, 1])
+    y = (score - score.mean() + rng.logistic(size=len(x)) > 0).astype(float)
+    design = make_design([], standardised(np.column_stack(columns)), y)
+    assert solve(design, 1e-8 * lambda_max(design)).converged
+
+
+def test_separable_classes_converge_at_a_penalty_of_one_in_ten_billion():
+    """All rows are saturated: their least curvature was above that of the rows that decide."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "a": rng.integers(18, 90, 600).astype(float),
+            "b": rng.normal(27, 4, 600).round(1),
+            "c": rng.gamma(2, 3, 600).round(2),
+        }
+    )
+    score = 0.06 * np.clip(X["a"], 30, 58) - 0.15 * abs(X["b"] - 25) + 0.5 * np.log(X["c"] + 0.5)
+    made = RPTEClassifier(l1=1e-10).fit(X, score > np.median(score))
+    assert made.model_.training["objective"]["converged"]

@@ -117,9 +117,9 @@ def test_a_column_equal_to_a_leaf_is_said_once():
     raw = random_raw(4, ["two", "number"], 60, gaps=False)
     table = raw.table()
     vocabulary = build_vocabulary(table, VocabularySettings("original", 1, 5, 0.001, paper=False))
-    assert [c.name for c in vocabulary.columns] == ["y1", "z0 is no"]
+    assert [c.name for c in vocabulary.columns] == ["y1", "z0 is yes"]
     rest = Branch(Split(Value("y1"), 0.0), 1, 2)
-    tree = Tree(Branch(Split(Level("z0", ("yes",))), 0, rest))  # a leaf is all but "z0 is no"
+    tree = Tree(Branch(Split(Level("z0", ("no",))), 0, rest))  # a leaf is all but "z0 is yes"
     codes = tree.apply(table.inputs)[None]
     structure = Structure(vocabulary, (tree,), codes, (frozenset(),), np.zeros(table.n_rows))
     few = replace(structure, vocabulary=replace(vocabulary, z=vocabulary.z[:, :2]))
@@ -265,7 +265,7 @@ def test_a_fit_is_carried_to_more_terms(case, policy):
     assert not carried[1:6].any()
     known = dict(zip(few.direct.tolist(), fit[1:].tolist(), strict=True))
     assert carried[6:].tolist() == [known.get(j, 0.0) for j in more.direct.tolist()]
-    assert len(set(known) & set(more.direct.tolist())) > 2
+    assert len(set(known) & set(more.direct.tolist())) > 1
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ def test_every_estimator_tells_a_hundred_steps(task):
     asked = {"causes": {"cause": 1}, "count": {"exposure": 1}}.get(task, {})
     np.testing.assert_array_equal(fresh.predict(X, **asked), estimator.predict(X, **asked))
     assert told.fitted.model_ == fresh.model_
+    assert told.fitted.hints_ == fresh.hints_
 
 
 def test_the_progress_bar_is_drawn_and_taken_down(capsys):

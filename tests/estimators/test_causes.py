@@ -331,7 +331,7 @@ class TestCommands:
         FITTED.save(tmp_path / "m.json")
         X.assign(status=STATUS, time=TIME).to_csv(tmp_path / "t.csv", index=False)
         shown = self.run("show", tmp_path / "m.json")
-        assert shown.stdout.strip() == FITTED.summary()
+        assert shown.stdout.strip() == FITTED.model_.summary(every=True)
         told = json.loads(self.run("show", tmp_path / "m.json", "--json").stdout)
         assert told["causes"] == [1, 2]
         assert len(told["rules"]) == len(FITTED.rules_)

@@ -116,7 +116,6 @@ class TestLabels:
         [
             ([1] * 60, "y holds one class only, 1"),
             (["a"] * 60, "y holds one class only, 'a'"),
-            ([*range(3), *[0, 1, 2, 2] * 14, 9], r"1 of 4 classes with fewer than 5 rows \(9 1\)"),
             ([0.0, 1.0, np.nan] * 20, r"NaN: 20 missing label\(s\), first at row 2"),
             (["a", "b", None] * 20, r"20 missing label\(s\), first at row 2"),
             ([0, 1] * 29, "X has 60 rows and y has 58"),
@@ -139,7 +138,8 @@ class TestTables:
     def test_one_case_of_a_class_gives_the_base_rate_and_a_warning(self):
         X, y = small()
         y = np.where(np.arange(60) == 5, 1, 0)
-        with pytest.warns(RPTEWarning, match=r"both classes \(1 row"):
+        few = pytest.warns(RPTEWarning, match=r"1 of 2 classes with fewer than 5 rows \(1 1\)")
+        with few, pytest.warns(RPTEWarning, match=r"both classes \(1 row"):
             classifier = RPTEClassifier().fit(X, y)
         assert classifier.audit().mu == 0
         np.testing.assert_allclose(classifier.predict_proba(X)[:, 1], 1 / 60)
@@ -171,6 +171,7 @@ class TestFit:
         np.testing.assert_allclose(model.score(X), score, rtol=1e-12)
 
     @pytest.mark.slow(reason="fits several models with inner validation")
+    @pytest.mark.filterwarnings("ignore:of rows not seen")  # a fold may miss it
     @pytest.mark.parametrize("seed", range(4))
     def test_lookahead_finds_a_parity_of_three(self, seed):
         rng = np.random.default_rng(seed)

@@ -74,11 +74,12 @@ class TestTerms:
         assert all_say_yes_or_no(model)
         assert all(holds(model, case.X, case.y, case.weight).values())
 
-    def test_a_number_of_two_values_has_one_step(self):
-        x = np.repeat([3.0, 7.0], 60)
+    @pytest.mark.parametrize(("half", "text"), [(0.0, "dose = 7"), (0.5, "dose > 6")])
+    def test_a_number_of_two_values_has_one_term(self, half, text):
+        x = np.repeat([3.0 + half, 7.0 + half], 60)
         y = np.r_[np.zeros(50), np.ones(10), np.zeros(10), np.ones(50)]
         model = rules().fit(pd.DataFrame({"dose": x}), y).model_
-        assert [term.column.text for term in model.direct] == ["dose > 5"]
+        assert [term.column.text for term in model.direct] == [text]
 
     def test_missing_cells_have_flags(self, fitted):
         assert any(term.column.text == "income is missing" for term in fitted.model_.direct)

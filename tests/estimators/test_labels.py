@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import rpte
 from effort import examples
 from rpte import InputError, RPTEClassifier, RPTEWarning
-from rpte.estimators.labels import read_labels, refuse_rare
+from rpte.estimators.labels import check_rare, read_labels
 from rpte.model.file import from_dict, to_dict
 from rpte.model.target import Target
 
@@ -168,11 +168,11 @@ class TestOtherTasks:
         with pytest.raises(InputError, match=r"Unknown label type: continuous.* is regression"):
             read_labels([0.5, 1.5, 2.5], 3)
         with pytest.raises(InputError, match="is regression"):
-            refuse_rare(np.arange(30), [1] * 30)
+            check_rare(np.arange(30), [1] * 30)
 
     def test_a_time_beside_an_event(self):
         with pytest.raises(InputError, match="is survival analysis: use RPTESurvival"):
-            refuse_rare(np.arange(30), [1] * 30, "futime", ["age", "death"])
+            check_rare(np.arange(30), [1] * 30, "futime", ["age", "death"])
 
     @pytest.mark.parametrize(
         "y",

@@ -115,7 +115,7 @@ def test_only_products_that_may_overflow_are_watched():
         for line in form.lines
         if any(isinstance(n, Operation) and n.name == "finite" for n in nodes(line.value))
     }
-    assert watched == {"T1", "D22"}
+    assert watched == {"T1", "D24"}
 
 
 def test_a_hinge_is_one_choice():

@@ -91,6 +91,10 @@ def test_c_cannot_hold_a_nul_in_a_text(tmp_path):
     term = DirectTerm("D1", Level("k", ("a\0b",)), 1.0, 0.0, 1.0, 1.0, 1.0)
     with pytest.raises(InputError, match="'k' has a level with a NUL character"):
         model_with([term], schema).export("c", tmp_path / "m.c")
+    plain = Schema((Variable("k", "category", ("", "c"), False),), True)
+    model = model_with([DirectTerm("D1", Level("k", ("",)), 1.0, 0.0, 1.0, 1.0, 1.0)], plain)
+    with pytest.raises(InputError, match=r"column 'k' holds the text '\\x00' \(row 1\)"):
+        model.export("c", tmp_path / "m.c", {"k": ["c", "\0"]})
     assert not list(tmp_path.iterdir())
 
 

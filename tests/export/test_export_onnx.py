@@ -53,7 +53,7 @@ def test_the_graph_is_standard_and_says_what_it_is(tmp_path):
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
     types = {given.name: given.type for given in session.get_inputs()}
     number, text = "tensor(double)", "tensor(string)"
-    assert types == {"a": number, "b": number, "c": text, "k": text, "f": text}
+    assert types == {"a": number, "b": number, "c": text, "k": text, "f": text, "f2": number}
     assert {found.type for found in session.get_outputs()} == {number}
     told = {given.name: given.doc_string for given in graph.graph.input}
     assert told["c"].endswith("empty where missing; special codes: -9, 7.5, n/a, o'hara")
@@ -98,8 +98,15 @@ def test_none_and_nan_are_missing(tmp_path):
     model.export("onnx", tmp_path / "m.onnx")
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
     gaps = np.array([None, np.nan, pd.NA, ""], object)
-    fed = {"a": np.ones(4), "b": np.full(4, np.nan), "c": gaps, "k": gaps, "f": gaps}
-    X = {"a": [1.0], "b": [None], "c": [None], "k": [None], "f": [None]}
+    fed = {
+        "a": np.ones(4),
+        "b": np.full(4, np.nan),
+        "c": gaps,
+        "k": gaps,
+        "f": gaps,
+        "f2": np.full(4, np.nan),
+    }
+    X = {"a": [1.0], "b": [None], "c": [None], "k": [None], "f": [None], "f2": [None]}
     assert session.run(["score"], fed)[0] == pytest.approx(model.score(X)[0], abs=1e-12)
 
 

@@ -111,6 +111,7 @@ def test_what_programs_pass(tmp_path):
         "c": [3, "n/a", -9, "-9.00", "1e301"],
         "k": [3, 3.0, "3", "never seen", None],
         "f": [True, False, "true", "1", "f"],
+        "f2": [1, 2, 1, 2, 1],
     }
     meant = {
         "a": [1.0, 0.5, None, None, None],
@@ -118,6 +119,7 @@ def test_what_programs_pass(tmp_path):
         "c": [3.0, "n/a", -9.0, -9.0, None],
         "k": ["3", "3", "3", "never seen", None],
         "f": [True, False, True, True, False],
+        "f2": [1, 2, 1, 2, 1],
     }
     (found,) = run_documents([(written(model, tmp_path), Cells(5, given))])
     np.testing.assert_array_equal(found["rpte_score"], model.score(meant))

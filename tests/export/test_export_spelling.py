@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 from export_models import TARGETS, check, model_with, spelling_model
 from model_files import sealed, stored
 from rpte import InputError
-from rpte.columns.kinds import Value
+from rpte.columns.kinds import Level, Value
 from rpte.export.cells import Cells, probe_table
 from rpte.export.lower import make_form
 from rpte.export.target import HOMES, find_target, settle_options
@@ -45,6 +46,28 @@ MODELS = {
     "blanks": spelling_model(levels=(" 10", "north ", "2.50")),
 }
 CARD = pytest.param("scorecard", {"format": "csv"}, id="scorecard")
+
+
+@pytest.mark.parametrize("target", ["sql", "pmml"])
+@pytest.mark.parametrize(
+    ("levels", "alike"),
+    [
+        ((" ", "\r", ""), [" ", ""]),
+        (("\r", ""), []),
+        (("\r", " "), []),
+        (("x\r", "x ", "x"), ["x ", "x"]),
+    ],
+)
+def test_blank_levels_are_told_apart_or_refused(target, levels, alike, tmp_path):
+    schema = Schema((Variable("k", "category", levels, False),), True)
+    terms = [DirectTerm("D1", Level("k", levels[:1]), 1.0, 0.0, 1.0, 1.0, 1.0)]
+    model, X = model_with(terms, schema), {"k": [*levels, "y", None]}
+    if not alike:
+        assert check(target, model, X, tmp_path).holds
+        return
+    says = re.escape(f"'k' has the levels {alike}, and {target.upper()} cannot tell")
+    with pytest.raises(InputError, match=f"{says}.*make them one level, or rename them, and fit"):
+        model.export(target, tmp_path / "m", X)
 
 
 @pytest.mark.parametrize("name", MODELS)

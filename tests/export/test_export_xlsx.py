@@ -378,6 +378,11 @@ def coded_model(codes):
     [
         (level_model(("a\0b", "c")), {}, "a level of 'k' has a NUL character"),
         (level_model(("a\ud800", "c")), {}, "a level of 'k' has half of a surrogate pair"),
+        (
+            level_model(("a\r\nb", "a\nb")),
+            {},
+            "the same without the carriage return, which a workbook reads as one",
+        ),
         (level_model(("", "c")), {}, "a level of 'k' is an empty text, which a workbook cannot"),
         (level_model(("a" * 32768, "c")), {}, "is longer than the 32767 characters that a cell"),
         (

@@ -57,7 +57,8 @@ def _holds(text, row, known):
         return absent_too
     if re.match("<=|>|is a number", after):
         return _in_range(before, after, cell)
-    return _in_levels(after, str(cell), known.get(name, ()))
+    text = f"{cell:g}" if isinstance(cell, float) else str(cell)
+    return _in_levels(after, text, known.get(name, ()))
 
 
 def _in_range(before, after, cell):
@@ -71,8 +72,9 @@ def _in_levels(after, cell, levels):
     if after == "is any other level":
         return cell not in levels
     listed = re.fullmatch(r"(?:not )?in (\{.*\})", after)
+    after = re.sub(f"^= ({NUMBER})$", r"is '\1'", after)  # a level that is a number
     quoted = listed[1] if listed else f"{{{re.sub('^is (not )?', '', after)}}}"
-    named = ast.literal_eval(quoted)
+    named = {str(level) for level in ast.literal_eval(quoted)}
     negated = after.startswith(("not ", "is not "))
     return ((cell if cell in levels else "(other)") in named) != negated
 

@@ -83,7 +83,7 @@ def stored_model(name):
 
 
 def variables(numbers, category, flag):
-    """Return a schema of three numbers (one with special codes), a category and a boolean."""
+    """Return a schema of three numbers (one with codes), a category, a boolean, and 1 and 2."""
     a, b, c = numbers
     return Schema(
         (
@@ -94,6 +94,7 @@ def variables(numbers, category, flag):
                 category, "category", ("3", "O'Brien", 'north "x"', "é\n", "(other)"), True, True
             ),
             Variable(flag, "category", ("False", "True"), False),
+            Variable(f"{flag[:62]}2", "category", ("1", "2"), True, numeric=True),
         ),
         True,
     )
@@ -124,6 +125,8 @@ def every_kind(numbers=("a", "b", "c"), category="k", flag="f"):
         Level(category, ("3", "O'Brien")),
         Level(category, ("(other)", "é\n")),
         Level(flag, ("True",)),
+        Level(f"{flag[:62]}2", ("2",)),
+        Missing(f"{flag[:62]}2"),
         Level(c, ("-9", "n/a")),
         Level(c, ("7.5", "o'hara")),
         Missing(a),
@@ -146,7 +149,16 @@ def every_kind(numbers=("a", "b", "c"), category="k", flag="f"):
         Pair("absolute difference", Value(a), Value(b)),
         Pair("product", Hinge(a, 0.1, "above"), Level(category, ("3", "(other)"))),
         Pair("product", Step(b, 0.5), Value(c)),
+        Pair("product", Level(f"{flag[:62]}2", ("1",)), Value(b)),
         Pair("product", Scale(a, "clip", (-3.0, 3.0)), Hinge(b, 0.0, "above")),
+        Scale(a, "log", (0.05, 0.8)),
+        Scale(b, "sqrt", (0.1, 0.6)),
+        Scale(c, "distance", (1.5, 0.5, 7.0)),
+        Hinge(a, 0.25, "above", 0.7),
+        Hinge(b, 0.5, "below", -0.5),
+        Pair("product", Hinge(a, 0.1, "above", 0.6), Hinge(b, 0.9, "below", 0.2)),
+        Pair("product", Hinge(a, 0.6, "below", 0.1), Level(category, ("3",))),
+        Pair("absolute difference", Scale(a, "clip", (0.1, 0.7)), Scale(b, "clip", (0.2, 0.9))),
     ]
     terms = [
         DirectTerm(
@@ -158,6 +170,7 @@ def every_kind(numbers=("a", "b", "c"), category="k", flag="f"):
         Split(Value(a), 0.5, True),
         Split(Value(c), 1.0, False),
         Split(Level(category, ("(other)",))),
+        Split(Level(f"{flag[:62]}2", ("2",))),
         Split(Pair("product", Value(a), Value(b)), 0.15, True),
         Split(Missing(b)),
         Split(Hinge(b, 0.0, "above"), 0.2, False),
@@ -283,6 +296,7 @@ def hand_tree(splits):
 CALM = (None, np.nan, 0.0, -0.0, 0.1, 0.3, 0.25, 0.5, 0.1 + 0.2, 2.0, 1.0, 0.15, -1.5, 0.7, 0.9)
 EXTREME = (1e300, -1e300, 5e-324, -5e-324, 1e-310, 1e-200, 1e16, 123456789.123456789, 1e155, 1e-160)
 SPELLED = ("3", 3, 3.0, "o'brien", "O'Brien ", "é", "", "(other)", "?", None)
+TWO_NUMBERS = (1, 2.0, "1", " 2.0", 1.0, 2, None, 3, 1.5, 1e300)
 FAR = (-1e300, -5000.0, -746.0, -720.0, -700.0, -45.0, -36.0, 0.0, 4.8, 36.0, 650.0, 710.0, 1e300)
 
 
@@ -297,12 +311,13 @@ def hostile_rows(model, n=300, seed=0):
         if variable.kind == "category":
             truth = variable.levels == ("False", "True")
             cells = (True, False, None) if truth else (*variable.levels, *SPELLED)
+            cells = TWO_NUMBERS if variable.numeric else cells
         else:
             cells = (*CALM, -9, "-9.0", 7.5, "n/a", "o'hara") if variable.levels else CALM
         places = rng.permutation(np.arange(n) % len(cells))
         rows[variable.name] = [cells[i] for i in places]
         if variable.kind == "number":
-            often = 0.6 if len(model.schema.names) < 6 else 0.1
+            often = 0.6 if len(model.schema.names) < 7 else 0.1
             for i in np.flatnonzero((rng.random(n) < often) & (np.arange(n) % 2 == 1)):
                 rows[variable.name][i] = EXTREME[rng.integers(len(EXTREME))]
     if "far" in rows:
@@ -489,6 +504,8 @@ def table_model(name, published):
     dirty = X.sample(DIRTY, replace=True, random_state=1).astype(object).reset_index(drop=True)
     for column in dirty:
         dirty.loc[rng.random(DIRTY) < 0.1, column] = None
-        if model.schema[column].kind == "category":
-            dirty.loc[rng.random(DIRTY) < 0.05, column] = "never seen before"
+        variable = model.schema[column]
+        if variable.kind == "category":
+            unseen = 7 if variable.numeric else "never seen before"
+            dirty.loc[rng.random(DIRTY) < 0.05, column] = unseen
     return model, dirty

@@ -72,7 +72,10 @@ def evaluate(column, row):
     if kind == "missing":
         return float(row[column["source"]] is None)
     if kind == "level":
-        return float(row[column["source"]] in column["levels"])
+        cell = row[column["source"]]
+        if isinstance(cell, float) and cell.is_integer():  # of a category of two numbers
+            cell = str(int(cell))
+        return float(cell in column["levels"])
     if kind == "interval":
         x = row[column["source"]]
         low = -math.inf if column["low"] is None else column["low"]
@@ -92,12 +95,13 @@ def evaluate(column, row):
 
 def _shaped(column, x):
     if column["kind"] == "hinge":
-        return max(0.0, x - column["knot"] if column["side"] == "above" else column["knot"] - x)
+        sign = 1.0 if column["side"] == "above" else -1.0
+        gap = max(0.0, sign * (x - column["knot"]))
+        return min(gap, sign * (column["end"] - column["knot"])) if "end" in column else gap
+    kept = min(max(x, column.get("low", x)), column.get("high", math.inf))
     if column["formula"] == "distance":
-        return abs(x - column["centre"])
-    floored = max(x, column["low"])
-    shapes = {"log": math.log, "sqrt": math.sqrt, "clip": lambda v: min(v, column["high"])}
-    return shapes[column["formula"]](floored)
+        return abs(kept - column["centre"])
+    return {"log": math.log, "sqrt": math.sqrt, "clip": float}[column["formula"]](kept)
 
 
 def _pair(operation, a, b):

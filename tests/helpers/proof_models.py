@@ -19,7 +19,7 @@ from rpte.model.file import from_dict
 # What verify does not derive again (docs/model_file.md): how the search went, and what it allowed.
 RECORD = re.compile(
     r"hash|library_version|components\.\d+\.name|training\.(rounds|vocabulary_size|validation)\b.*"
-    r"|training\.selection\.(price|many|compared|null_deviance|frontier.*)"
+    r"|training\.selection\.(price|many|compared|null_deviance|(frontier|interactions|promises|reference).*)"
     r"|training\.selection\.chosen\.(shape_family|n_trees|n_pairs)"
     r"|training\.objective\.(terms_offered|kkt_residual|converged)"
     r"|settings\.(audit_price|leaf_ridge|learning_rate|lookahead|min_gain|criterion)"
@@ -113,7 +113,7 @@ def claims(document: dict[str, Any]) -> list[tuple[Path, Any]]:
 def number_places(document: dict[str, Any]) -> list[tuple[Path, Any]]:
     """Return the numbers that tests and columns compare with or count from."""
     names = ("at_most", "threshold", "knot", "low", "high", "centre")
-    found = [(path, value) for path, value in fields(document) if path[-1] in names]
+    found = [(path, value) for path, value in claims(document) if path[-1] in names]
     return [(path, value) for path, value in found if isinstance(value, float) and value]
 
 

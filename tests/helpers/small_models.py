@@ -67,8 +67,15 @@ def numbers(source, curved=False):
         st.builds(Hinge, st.just(source), knots, st.sampled_from(["above", "below"])),
         st.just(Scale(source, "clip", (1.0, 4.0))),
         knots.map(lambda t: Scale(source, "distance", (t,))),
+        knots.map(lambda t: Scale(source, "distance", (t, t - 1.0, t + 1.5))),
+        knots.map(lambda t: Hinge(source, t, "above", t + 1.5)),
+        knots.map(lambda t: Hinge(source, t, "below", t - 2.0)),
     ]
     if curved:
+        plain += [
+            st.just(Scale(source, "log", (0.5, 3.5))),
+            st.just(Scale(source, "sqrt", (1.0, 4.0))),
+        ]
         plain += [st.just(Scale(source, "log", (0.5,))), st.just(Scale(source, "sqrt", (1.0,)))]
     return st.one_of(plain)
 

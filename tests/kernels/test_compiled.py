@@ -123,6 +123,17 @@ def test_a_variable_asks_for_kernels_of_this_processor(variables):
     assert next(iter(variables)) in done.stdout
 
 
+@pytest.mark.parametrize("variables", [{}, {"NUMBA_CPU_NAME": "generic"}])
+def test_kernels_that_were_compiled_otherwise_are_not_written_to_a_file(variables, tmp_path):
+    """Numba would refuse after all fits, in words of its own, where it read one from a cache."""
+    (tmp_path / "cached.nbi").touch()
+    command = [sys.executable, "-m", "rpte.estimators.first_fits", str(tmp_path / "kernels.zip")]
+    env = {**os.environ, "PYTHONPATH": ROOT, "NUMBA_CACHE_DIR": str(tmp_path), **variables}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "use rpte compile --output FILE" in done.stderr
+
+
 @pytest.fixture(scope="module")
 def ready(tmp_path_factory):
     """Return the variables of a process whose kernels are all compiled and no others cached.

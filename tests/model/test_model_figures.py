@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from effort import examples
+from file_fuzz import verdicts
 from model_files import NAMES, sealed, stored, write
 from rpte.check import rpte_check
 from rpte.errors import ModelFileError
+from rpte.model import ledger
 from rpte.model.file import from_dict
 from rpte.model.summary import RECORD, figures, figures_text
 from rpte.model.versions import without
@@ -54,6 +56,41 @@ def test_both_readers_judge_changed_figures_alike(data, tmp_path_factory):
     changed = sealed(document)
     folder = tmp_path_factory.mktemp("figures")
     assert refused_by_library(changed) == refused_by_checker(changed, folder)
+
+
+SHARE = {"mean": 0.5, "error": 0.01}
+SPLIT = {"folds": 5, "rows": 100, "by": "content", "miu": SHARE}
+VALIDATED = {  # fields of the cross-validated figures of a task; the file of a model of it
+    "mixed": ("log_loss", "brier", "auc"),
+    "classes": ("log_loss", "accuracy", "auc"),
+    "counts": ("mae", "rmse", "deviance_explained"),
+    "trial": ("concordance", "brier", "brier_explained"),
+}
+MEASURED = {  # those of a ledger
+    "edited": {"rows": 9.0, "log_loss": 0.5, "brier": 0.2, "auc": 0.6},
+    "counts": {"rows": 9.0, "deviance_explained": 0.1, "mae": 1.0, "rmse": 1.0},
+    "classes": {"rows": 9.0, "log_loss": 0.5, "brier": 0.2, "accuracy": 0.6},
+    "edited_times": {"rows": 9.0, "events": 3.0, "concordance": 0.6, "log_likelihood": -3.0},
+}
+
+
+@pytest.mark.parametrize("of", VALIDATED)
+@pytest.mark.parametrize("name", VALIDATED)
+def test_both_readers_take_the_figures_of_the_task_alone(name, of, tmp_path):
+    document = stored(name).copy()
+    document["training"][RECORD] = SPLIT | dict.fromkeys(VALIDATED[of], SHARE)
+    assert verdicts(write(sealed(document), tmp_path)) == (name == of, name == of)
+
+
+@pytest.mark.parametrize("of", MEASURED)
+@pytest.mark.parametrize("name", ["edited", "edited_times"])
+def test_both_readers_take_the_figures_of_the_task_alone_in_a_ledger(name, of, tmp_path):
+    document, last = stored(name).copy(), None
+    for number, entry in enumerate(document["ledger"]):
+        for when in ("before", "after"):
+            entry[when]["metrics"] = MEASURED[of]
+        document["ledger"][number] = last = ledger.sealed(without(entry, "previous", "hash"), last)
+    assert verdicts(write(sealed(document), tmp_path)) == (name == of, name == of)
 
 
 def test_figures_do_not_go_with_a_ledger(tmp_path):

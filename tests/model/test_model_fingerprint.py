@@ -10,6 +10,8 @@ from fit_tables import mixed_case
 from model_files import special_case, stored
 from rpte import InputError, RPTEClassifier, RPTEWarning
 from rpte.model.verify_table import near
+from rpte.table.fingerprint import fingerprint
+from rpte.table.read import read_training
 
 CASE = mixed_case()
 
@@ -112,8 +114,8 @@ def test_special_codes_are_counted_like_levels():
 @pytest.mark.parametrize("n", [12, 40, 90, 400])
 def test_exact_extremes_are_never_shown_unless_asked(n):
     rng = np.random.default_rng(n)
-    X = pd.DataFrame({"x": rng.normal(size=n), "flag": rng.integers(0, 2, n), "few": [0.0] * n})
-    X.loc[: n // 2, "few"] = 1.0
+    X = pd.DataFrame({"x": rng.normal(size=n), "flag": rng.integers(0, 3, n), "few": [0.0] * n})
+    X.loc[: n // 2, "few"] = 0.5  # two whole numbers would be levels
     safe, full = profile(X), profile(X, profile="full")
     for name in X:
         ends = [float(X[name].min()), float(X[name].max())]
@@ -123,6 +125,49 @@ def test_exact_extremes_are_never_shown_unless_asked(n):
         assert None not in full[name]["quantiles"]
     beyond = [(X["x"] <= q).sum() for q in safe["x"]["quantiles"] if q is not None]
     assert all(5 <= count <= n - 4 for count in beyond)
+
+
+@pytest.mark.parametrize("n", [9, 12, 40, 90, 400])
+def test_equal_parts_end_where_five_rows_lie(n):
+    rng = np.random.default_rng(n)
+    X = pd.DataFrame(
+        {
+            "x": rng.normal(size=n),
+            "flag": rng.integers(0, 2, n),
+            "c": ["a", "b", "a"] * (n // 3) + ["b"] * (n % 3),
+        }
+    )
+    X["rare"] = [7.0] * 3 + [1.0] * 4 + [0.0] * (n - 7)
+    weight = np.repeat([1.0, 2.0], [n // 2, n - n // 2])
+    for given in (None, weight):
+        times = np.ones(n, int) if given is None else given.astype(int)
+        x = np.sort(np.repeat(X["x"].to_numpy(), times))
+        found = fingerprint_of(X, given, "safe")
+        parts = found["x"]["equal_parts"]
+        if len(x) < 10:
+            assert parts is None
+            continue
+        assert (parts[0], parts[-1]) == (x[4], x[-5])
+        assert len(parts) - 1 == min(20, len(x) // 5)
+        shares = np.arange(1, len(parts) - 1) / (len(parts) - 1)
+        inner = x[np.ceil(shares * len(x) - 1e-9).astype(int) - 1]
+        assert parts[1:-1] == np.clip(inner, x[4], x[-5]).tolist()
+        assert found["x"]["values"] is None
+        full = fingerprint_of(X, given, "full")
+        assert full["x"]["equal_parts"][:: len(parts) - 1] == [x[0], x[-1]]
+        assert full["rare"]["values"] == [0.0, 1.0, 7.0]
+        counts = X["rare"].repeat(times).value_counts()
+        told = sorted(counts.index[counts >= 5])
+        assert found["rare"]["values"] == (told if len(told) > 1 else None)
+        assert "values" not in found["c"]
+
+
+def fingerprint_of(X, weight, profile):
+    """Return the profile of columns, by name, whatever the fit would say of so few rows."""
+    table = read_training(X)
+    own = np.ones(len(X)) if weight is None else weight
+    found = fingerprint(table, np.zeros(len(X)), own, (), profile)["profile"]
+    return {column["name"]: column for column in found}
 
 
 def test_counts_under_five_are_hidden_with_company():

@@ -79,19 +79,19 @@ def test_terms_in_words():
     )  # fmt: skip
     texts = [
         "age > 40",
-        "age, from 50 up (missing adds 0)",
-        "square root of noise, from 6.25 (missing counts as 6.25, less than 0 as 0)",
-        "(age above 50) * noise (missing adds 0)",
-    ]
+        "age, from 50 up",
+        "square root of noise, from 6.25 (less than 0 as 0)",
+        "(age above 50) * noise",
+    ]  # no cell was missing in training
     assert [rule.conditions for rule in model.rules()] == texts
     assert all(text in model.summary() for text in texts)
-    assert draw_model(model).count("missing adds 0") == 2
+    assert "missing" not in draw_model(model)
     shown = [c.text for c in model.explain(ROWS)[0].components[0].contributions]
     assert shown == [
         texts[0],
-        f"{texts[1]}: +0.8 per 8",
-        f"{texts[2]}: +0.88 per 0.88 of the root",
-        f"{texts[3]}: -0.25 per unit",
+        f"{texts[1]}: +0.8 for each 8 more",
+        f"{texts[2]}: +0.88 for each 0.88 more of the root",
+        f"{texts[3]}: -0.25 for each 1 more of the product",
     ]
 
 
@@ -127,7 +127,7 @@ def test_a_product_counts_only_where_its_condition_holds():
     found = model.explain(rows)
     values = [[c.value for c in e.components[0].contributions] for e in found]
     assert values == [[19, 0, 0], [25, 0, 2], [26.5, 3, 2], [0, 0, 0]]
-    assert found[0].components[0].contributions[0].text == f"{texts[0]}: +0.5 per unit"
+    assert found[0].components[0].contributions[0].text == f"{texts[0]}: +0.5 for each 1 more"
 
 
 def test_only_the_variables_that_it_reads_are_needed():
@@ -149,6 +149,10 @@ SUM, DIFFERENCE = (Pair(op, Value("noise"), BELOW) for op in ("sum", "difference
         (Scale("age", "sqrt", (1.0,)), 1),
         (Scale("age", "clip", (1.0, 60.0)), 1),
         (Scale("age", "distance", (45.0,)), None),
+        (Scale("age", "distance", (45.0, 30.0, 60.0)), None),
+        (Scale("age", "log", (30.0, 60.0)), 1),
+        (Hinge("age", 60.0, "below", 30.0), -1),
+        (Pair("product", Hinge("age", 40.0, "above", 60.0), Hinge("noise", 0.0, "above", 1.0)), 1),
         (SUM, -1),
         (DIFFERENCE, 1),
         (Pair("difference", BELOW, Value("noise")), -1),

@@ -97,6 +97,9 @@ CASES = [
     ("mixed", put(f"{PROFILE}.0.name", "noise"), r"data\.profile\[0\] is not of the variable 'age"),
     ("mixed", lambda d: first(d["data"]["profile"], name="region")["levels"].pop("east"),
      r"data\.profile\[2\]\.levels are not those of the schema"),
+    ("mixed", put(f"{PROFILE}.0.equal_parts", [3.0, 1.0]), r"\[0\]\.equal_parts is not in order"),
+    ("mixed", put(f"{PROFILE}.0.values", [1.0, 1.0]), r"\[0\]\.values is not in order"),
+    ("mixed", put(f"{PROFILE}.2.values", [1.0, 2.0]), r"\[2\]\.values goes with a number only"),
     ("mixed", put(PROFILE, None), r"data\.profile does not go with settings\.profile"),
     ("mixed", put("components.0.direct.1.name", "D1"), r"direct\[1\]\.name is 'D1', as another pa"),
     ("limited", put("components.0.name", "C2"), r"components\[1\]\.name is 'C2', as another part'"),
@@ -127,6 +130,7 @@ CASES = [
 ]  # fmt: skip
 LOG = {"kind": "scale", "source": "income", "formula": "log", "low": 0.5}
 CLIP = {"kind": "scale", "source": "income", "formula": "clip", "low": 1.0, "high": 9.0}
+NEAR = {"kind": "scale", "source": "income", "formula": "distance", "centre": 5.0}
 HINGE = {"kind": "hinge", "source": "income", "knot": 5.0, "side": "above"}
 STEP = {"kind": "step", "source": "income", "threshold": 5.0}
 OLD, MISSING = ({"kind": kind, "source": "age"} for kind in ("value", "missing"))
@@ -137,7 +141,14 @@ NO_FLAG = r"\.centre is 3\.0; that of a 0/1 column, a hinge or a product with on
 COLUMN_CASES = [
     ({**LOG, "low": 0.0}, r"column\.low is 0\.0; that of a logarithm must be above 0"),
     ({**LOG, "formula": "sqrt", "low": -1.0}, r"low is -1\.0; that of a square root must be at"),
-    ({**LOG, "high": 2.0}, r"column has 'high'; the formula 'log' has the numbers \['low'\]"),
+    ({**LOG, "high": 0.5}, r"column\.high is 0\.5, not above low, 0\.5"),
+    ({**LOG, "centre": 0.5}, r"column has 'centre'; the formula 'log' has the numbers \['low'\]"),
+    ({**NEAR, "low": 1.0}, r"column has 'low'; the formula 'distance' has the numbers \['cen"),
+    ({**NEAR, "high": 9.0}, r"column lacks 'low'; the formula 'distance' has the numbers"),
+    ({**NEAR, "low": 6.0, "high": 9.0}, r"centre is 5\.0, not between low and high"),
+    ({**HINGE, "end": 5.0}, r"column\.end is 5\.0, not above the knot, 5\.0"),
+    ({**HINGE, "side": "below", "end": 6.0}, r"column\.end is 6\.0, not below the knot, 5\.0"),
+    ({**HINGE, "end": None}, r"end is None; it must be a finite number"),
     ({**LOG, "formula": "distance"}, r"column has 'low'; the formula 'distance'"),
     ({**LOG, "formula": "rank"}, r"formula is 'rank'; it must be one of \['log', 'sqrt'"),
     ({**CLIP, "high": 1.0}, r"column\.high is 1\.0, not above low, 1\.0"),

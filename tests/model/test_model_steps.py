@@ -18,7 +18,7 @@ from rpte import RPTEClassifier
 from rpte.columns.kinds import Hinge, Pair, Scale, Step, Value
 from rpte.losses import BINOMIAL, SQUARED
 from rpte.model.parts import DirectTerm
-from rpte.model.steps import IQR, SD, step_words, typical_step
+from rpte.model.steps import IQR, SD, step_words, typical_step, unit_words
 from rpte.report.cards import cards
 from rpte.report.draw import draw_model
 from rpte.report.numbers import short
@@ -56,6 +56,9 @@ RISING = [
     Scale("x", "log", (0.5,)),
     Scale("x", "sqrt", (0.0,)),
     Scale("x", "clip", (5.0, 30.0)),
+    Scale("x", "log", (5.0, 30.0)),
+    Hinge("x", 12.0, "above", 30.0),
+    Hinge("x", 30.0, "below", 5.0),
 ]
 
 
@@ -85,6 +88,42 @@ def test_a_falling_hinge_steps_as_far_as_it_falls():
     _, data = profiled(np.arange(1.0, 101.0))
     assert typical_step(term(Hinge("x", 60.0, "below")), data).size == 35.0  # from 25, up to 60
     assert typical_step(term(Hinge("x", 20.0, "below")), data).measure == SD
+    assert typical_step(term(Hinge("x", 60.0, "below", 40.0)), data).size == 20.0  # up to 40
+
+
+def test_every_step_says_which_way_it_goes():
+    _, data = profiled(np.arange(1.0, 101.0))
+    down, up, holds = Hinge("x", 60.0, "below"), Hinge("x", 30.0, "above"), Step("z", 5.0)
+    found = {
+        down: "for each 35 less",
+        up: "for each 45 more",
+        Scale("x", "clip", (5.0, 80.0)): "for each 50 more",
+        Scale("x", "distance", (50.0,)): "for each 30 more of the distance",
+        Pair("product", down, holds): "for each 30 less",
+        Pair("product", holds, up): "for each 30 more",
+        Pair("product", Value("x"), Value("z")): "for each 30 more of the product",
+        Pair("absolute difference", Value("x"), Value("z")): "for each 30 more of the distance",
+    }
+    for column, words in found.items():
+        assert typical_step(term(column, scale=30.0), data).words == words
+    assert (
+        typical_step(term(down, 0.02), data).text(BINOMIAL) == "odds ratio 2.014 for each 35 less"
+    )
+    assert [unit_words(column) for column in (down, up, Value("x"))] == [
+        "per unit less", "per unit", "per unit",
+    ]  # fmt: skip
+
+
+def test_what_missing_does_is_told_where_training_had_some():
+    for column in RISING:
+        full, known = (
+            term(column).text_in(read_training(pd.DataFrame({"x": cells})).schema)
+            for cells in ([1.0, None, 3.0, 4.0] * 9, [1.0, 2.0, 3.0, 4.0] * 9)
+        )
+        assert full == term(column).text
+        assert "missing" in full
+        assert "missing" not in known
+        assert full.startswith(known.removesuffix(")").partition(" (less than")[0])
 
 
 @pytest.mark.parametrize(
@@ -99,33 +138,34 @@ def test_a_falling_hinge_steps_as_far_as_it_falls():
 def test_what_quartiles_cannot_tell_has_a_step_of_one_standard_deviation(column):
     _, data = profiled(np.arange(1.0, 101.0))
     step = typical_step(term(column, scale=123.4), data)
-    assert (step.size, step.measure, step.words) == (120.0, SD, "per 120")
+    assert (step.size, step.measure) == (120.0, SD)
+    assert step.words.startswith("for each 120 more")
 
 
 def test_without_quartiles_a_step_is_one_standard_deviation():
     for profile in ("safe", "none"):  # of five rows each quartile is one of few
         _, data = profiled(np.arange(5.0), profile)
         assert typical_step(term(Value("x")), data).measure == SD
-    assert typical_step(term(Value("x")), {}).words == "per 3"
-    assert typical_step(term(Value("x"), scale=1.0), {}).words == "per unit"
+    assert typical_step(term(Value("x")), {}).words == "for each 3 more"
+    assert typical_step(term(Value("x"), scale=1.0), {}).words == "for each 1 more"
     assert typical_step(term(Step("x", 1.0)), {}) is None
 
 
 def test_steps_in_words():
     _, data = profiled(np.arange(1.0, 101.0))
     step = typical_step(term(Value("x"), 0.01234), data)
-    assert step.added == "+0.617 per 50"
-    assert step.text(BINOMIAL) == "odds ratio 1.853 per 50"
-    assert step.text(SQUARED) == "+0.617 per 50"
+    assert step.added == "+0.617 for each 50 more"
+    assert step.text(BINOMIAL) == "odds ratio 1.853 for each 50 more"
+    assert step.text(SQUARED) == "+0.617 for each 50 more"
     log = typical_step(term(Scale("x", "log", (0.5,)), 0.5), data)
     assert log.text(BINOMIAL) == "odds ratio 1.732 for 3 times as much"
     assert log.size == math.log(3.0)
     flat = typical_step(term(Scale("x", "log", (60.0,)), 0.5, scale=0.01), data)
     assert flat.words == "for 1.2 times as much"
     flat = typical_step(term(Scale("x", "log", (80.0,)), 0.5, scale=0.01), data)
-    assert (flat.measure, flat.words) == (SD, "per 0.01 of the log")
+    assert (flat.measure, flat.words) == (SD, "for each 0.01 more of the log")
     root = typical_step(term(Scale("x", "sqrt", (0.0,)), 0.5), data)
-    assert root.added == "+1.85 per 3.7 of the root"
+    assert root.added == "+1.85 for each 3.7 more of the root"
 
 
 def test_numbers_of_any_size_have_a_step():

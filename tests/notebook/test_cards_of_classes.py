@@ -1,5 +1,7 @@
 """What a notebook shows of several classes: cards, explanations, and pictures of every variable."""
 
+import re
+
 import pytest
 
 from class_pages import CODED, NAMES, fitted, hostile_classes, table
@@ -24,7 +26,8 @@ def test_the_estimator_explains_a_named_class():
 def test_names_are_text_and_nothing_else(classes):
     made, X, _ = hostile_classes(classes)
     shown = [made._repr_html_(), made.explain(X[:1])[0]._repr_html_()]
-    for text in shown:
+    for text, named in zip(shown, ("Classes", "Probabilities"), strict=True):
+        assert re.search(rf"<details[^>]* open><summary[^>]*>{named}</summary>", text)
         page = Page(text)
         assert page.faults == []
         assert not any(page.all(tag) for tag in ("i", "script", "section"))

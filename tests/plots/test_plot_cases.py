@@ -91,6 +91,8 @@ def test_zeros_are_folded_and_many_bars_too():
     assert shown[-2].label == "9 others"
     assert sum(bar.value for bar in shown) == pytest.approx(sum(bar.value for bar in bars))
     assert len(display.frame()) == len(bars) + 1
+    nothing = CaseDisplay(bars[-1:], 0.5, 0.5, "intercept", "unit", "title")
+    assert [bar.label for bar in nothing.shown()] == ["1 other: 0"]
     names = [t.get_text() for t in display.plot().ax_.get_yticklabels()]
     assert names[0] == "intercept"
     assert names[-1] == "score"

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import rpte
+
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
@@ -151,8 +153,13 @@ def test_a_part_is_never_drawn_as_the_whole():
     assert "Not its whole effect: it also acts with kind" in note_of(own)
     assert own.frame()["whole"].isna().all()
     assert own.ax_.get_title(loc="left") == "late (own terms only)"
-    assert own.density is None
-    assert len(own.box) == 5  # quantiles of the file stand in for the rows
+    assert own.density[1].sum() == pytest.approx(1.0)  # equal parts of the rows, in the file
+    kept = ("equal_parts", "values")
+    told = [{k: v for k, v in c.items() if k not in kept} for c in model.data["profile"]]
+    older = replace(model, data={**model.data, "profile": told}).plot("late")
+    assert older.density is None
+    assert len(older.box) == 5  # quantiles of an older file stand in for the rows
+    assert np.isfinite(older.shown).all()
     with pytest.raises(InputError, match=r"plot\('kind', X=X\)"):
         model.plot("kind")
     mapped = model.plot("late", "kind", X=X)
@@ -241,3 +248,38 @@ def test_what_is_no_name_is_refused_with_the_nearest():
     X, _, _ = given("binary")
     with pytest.raises(InputError, match="no rows to average over"):
         made.plot("age", X=X[:0])
+
+
+@pytest.mark.parametrize("profile", ["safe", "full"])
+def test_pictures_show_the_observed_range_wherever_the_model_comes_from(profile, tmp_path):
+    draw = np.random.default_rng(3)
+    X = pd.DataFrame({
+        "amount": np.round(np.exp(draw.normal(7, 1, 600))),
+        "rate": draw.integers(1, 5, 600).astype(float),
+        "age": draw.integers(19, 76, 600).astype(float),
+    })  # fmt: skip
+    X.loc[:1, "rate"] = 9.0  # which two rows have
+    score = np.log(X["amount"]) - 7 - 0.7 * X["rate"] + 0.06 * X["age"]
+    y = draw.random(600) < 1 / (1 + np.exp(-score))
+    made = rpte.RPTEClassifier(l1="4/n", profile=profile, max_component_sources=1).fit(X, y)
+    made.save(tmp_path / "model.json")
+    others = pickle.loads(pickle.dumps(made)), rpte.load(tmp_path / "model.json")
+    for name in ("amount", "rate", "age"):
+        display = made.plot(name)
+        values, known = display.frame()["value"], X[name].sort_values()
+        ends = known.iloc[[0, -1]] if profile == "full" else known.iloc[[4, -5]]
+        assert [values.min(), values.max()] == ends.tolist()
+        for other in others:
+            same = other.plot(name)
+            pd.testing.assert_frame_equal(same.frame(), display.frame(), check_exact=True)
+            np.testing.assert_array_equal(same.density[1], display.density[1])
+    rate = made.plot("rate")
+    assert rate.points
+    assert rate.x.tolist() == ([1, 2, 3, 4, 9] if profile == "full" else [1, 2, 3, 4])
+    assert rate.ax_.get_xticks().tolist() == rate.x.tolist()
+    assert rate.ax_.lines[1].get_marker() == "o"
+    middles = [bar.get_x() + bar.get_width() / 2 for bar in rate.ax_.patches]
+    assert middles == pytest.approx(rate.x.tolist())  # the density stands below the points
+    assert not made.plot("age").points
+    whole = made.plot("age", X=X.iloc[:50])
+    assert whole.x.tolist() == made.plot("age").x.tolist()  # the rows that are given change nothing

@@ -1,10 +1,13 @@
 """Effects as drawn are what the model does to the mean score, and own terms what they add."""
 
+import re
+
 import numpy as np
 import pytest
 
 from report_pages import evidence_of, model_of, opposite
 from rpte.model.effect import background
+from rpte.report.charts import quantile_box
 from rpte.report.curves import GRID_CELLS, shapes, surfaces
 from rpte.report.effect_charts import drawn_levels, effect_note, effect_title, joint_note
 from rpte.table.column import MISSING
@@ -12,6 +15,13 @@ from rpte.table.inputs import Inputs
 
 WAYS = ("whole", "own")
 NAMES = ["mixed", "products", "shaped", "special", "monotone", "array", "boosted"]
+
+
+def test_the_marks_of_a_box_are_centred_on_its_line():
+    box = quantile_box({"quantiles": [1, 2, 3, 4, 5]}, (0, 6))[3]
+    (line,) = re.findall(r"M[\d.]+ ([\d.]+)H", box)
+    rectangles = re.findall(r' y="([\d.]+)" width="[\d.]+" height="([\d.]+)"', box)
+    assert [float(y) + float(height) / 2 for y, height in rectangles] == [float(line)] * 2
 
 
 def own_parts(component, source):

@@ -127,7 +127,7 @@ def test_a_card_by_hand():
         "s <= 0.5": 0,
         "0.5 < s <= 2.5": round(0.7 * POINT),
         "s > 2.5": 0,
-        "s is '-9'": round(0.3 * POINT),
+        "s = -9": round(0.3 * POINT),
         "s is 'n/a'": 0,
         "s is missing": 0,
     }

@@ -14,7 +14,7 @@ from rpte.table.blockwise import learn, typed
 from rpte.table.read import read_training, split_columns
 from rpte.table.table import PoolingRule, make_table
 
-RULE = PoolingRule(5.0, 4)
+RULE = PoolingRule(5.0, 4, frozenset({"kept"}))
 SPECIALS = {"income": [-9, "n/a"], "age": [-1]}
 
 
@@ -36,6 +36,12 @@ def frame(n=400):
             "code": pd.Categorical(rng.choice([1, 2, 30], n)),
             "price": [Decimal(int(v)) / 100 for v in rng.integers(0, 10**6, n)],
             "nothing": [None] * n,
+            "smoker": rng.integers(0, 2, n),
+            "kept": rng.integers(0, 2, n),
+            "half": rng.integers(0, 2, n) / 2,
+            "twice": np.where(rng.random(n) < 0.1, np.nan, rng.choice([7.0, -3.0], n)),
+            "both": pd.Series(rng.integers(0, 2, n).astype(object)).where(rng.random(n) < 0.9),
+            "cents": [Decimal(int(v)) for v in rng.integers(1, 3, n)],
         }
     )
 
@@ -66,6 +72,9 @@ def test_blocks_give_the_schema_and_cells_of_the_whole_table(ends, weighted):
     whole = make_table(read_training(table, SPECIALS), y, weight, RULE)
     schema, cells, _ = merged(table, weight, ends)
     assert schema == whole.schema
+    yes_no = {v.name: v.levels for v in schema.variables if v.numeric}
+    two = ("0", "1")
+    assert yes_no == {"smoker": two, "twice": ("-3", "7"), "both": two, "cents": ("1", "2")}
     hashes = blockwise_hashes(cells, weight)
     assert set(hashes) == set(whole.hashes)
 

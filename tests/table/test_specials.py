@@ -138,11 +138,11 @@ def test_raw_columns_are_value_codes_and_flag():
     columns = original_columns(table, paper=False)
     codes = [Level("x", (code,)) for code in ("-9", "-8", "-7")]
     assert columns == (Value("x"), *codes, Missing("x"))
-    names = ["x", "x is '-9'", "x is '-8'", "x is '-7'", "x is missing"]
+    names = ["x", "x = -9", "x = -8", "x = -7", "x is missing"]
     assert [c.text for c in columns] == names
     values = {c.text: c.evaluate(read()).tolist() for c in columns}
-    assert values["x is '-9'"] == [0, 1, 0, 0, 0, 1]
-    assert values["x is '-7'"] == [0] * 6
+    assert values["x = -9"] == [0, 1, 0, 0, 0, 1]
+    assert values["x = -7"] == [0] * 6
     assert values["x is missing"] == [0, 0, 1, 0, 0, 0]
 
 
@@ -157,8 +157,8 @@ def test_thresholds_say_that_codes_go_with_missing():
     inside = TreeSplit(Interval("x", 0.0, 2.0))
     assert Condition(inside, False).text(schema) == "not (0 <= x < 2) (or missing or special)"
     code = TreeSplit(Level("x", ("-9",)))
-    assert Condition(code, True).text(schema) == "x is '-9'"
-    assert Condition(code, False).text(schema) == "x is not '-9' (or missing)"
+    assert Condition(code, True).text(schema) == "x = -9"
+    assert Condition(code, False).text(schema) == "x is not -9 (or missing)"
 
 
 def grown(inputs, y, test, **more):
@@ -236,7 +236,7 @@ def test_terms_and_explanations_speak_of_codes(credit):
     X, y = credit
     classifier = RPTEClassifier(special_values=CODES, l1="4/n", max_trees=0).fit(X, y)
     texts = set(classifier.rules_["conditions"])
-    assert {"score is '-9'", "score is '-8'"} <= texts
+    assert {"score = -9", "score = -8"} <= texts
     rows = pd.DataFrame({"score": [-9, -7, np.nan, 70], "other": [0.0] * 4})
     explained = classifier.explain(rows)
     assert [e.inputs["score"] for e in explained] == ["-9", "-7", None, 70.0]

@@ -74,6 +74,7 @@ def test_what_fails_leaves_the_file_as_it_was(tmp_path, before):
 def test_what_a_killed_run_began_is_taken_off_with_a_warning(tmp_path):
     path = tmp_path / "log"
     append(path, b"one")
+    killed_while_appending(path, b"")  # before its first byte: nothing is said of it
     killed_while_appending(path, b"tw")
     assert last_line(path) is None
     with pytest.warns(RPTEWarning, match="2 bytes that a run had begun to append"):

@@ -97,11 +97,14 @@ def test_bad_requests_are_refused_before_any_fit(fitted, changes, message):
         alternatives(classifier, X, y, **changes)
 
 
-def test_equal_rows_are_held_out_in_different_folds(fitted):
+@pytest.mark.parametrize("copies", [True, False])
+def test_copies_are_held_out_together_and_other_equal_rows_in_different_folds(fitted, copies):
     classifier, X, y = fitted
-    twice = pd.concat([X, X]), np.concatenate([y, y])
+    second = y if copies else np.random.default_rng(0).permutation(y)  # targets agree, or by chance
+    twice = pd.concat([X, X]), np.concatenate([y, second])
     search = _Search(classifier.model_, *twice, None, None, 3, lambda _: None)
-    assert (search.fold[: len(y)] != search.fold[len(y) :]).all()
+    together = search.fold[: len(y)] == search.fold[len(y) :]
+    assert together.all() if copies else not together[y == second].any()
     assert set(search.fold.tolist()) == {0, 1, 2}
 
 

@@ -18,6 +18,7 @@ from rpte import (
     load,
 )
 from rpte.validation.cross_validate import estimate, held_out_splits, with_estimate
+from rpte.validation.tables import fold_of_rows
 
 CASE = mixed_case(160)
 MADE = RPTEClassifier(l1=0.03, positive="sick")
@@ -202,3 +203,16 @@ def test_an_edit_drops_the_figures():
         assert all(check.holds for check in edited.verify())
         with pytest.raises(InputError, match="edited after training"):
             with_estimate(edited, estimate(made, CASE.X, CASE.y, weight=CASE.weight, folds=2))
+
+
+def test_copies_are_held_out_together_and_cells_are_not():
+    rng = np.random.default_rng(0)
+    content = rng.integers(0, 2**63, 200).astype(np.uint64)
+    y, times = rng.integers(0, 2, 200), rng.integers(1, 4, 200)
+    row = rng.permutation(np.repeat(np.arange(200), times))
+    fold = fold_of_rows(content[row], y[row], None, 5)
+    assert all(len(set(fold[row == number])) == 1 for number in range(200))
+    assert np.bincount(fold, minlength=5).min() > 60
+    cell = rng.integers(0, 40, 600)
+    fold = fold_of_rows(content[cell], rng.integers(0, 2, 600), None, 5)
+    assert all(len(set(fold[cell == number])) > 1 for number in range(40))

@@ -13,7 +13,17 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import rpte.vocabulary.products as module
 from effort import examples
 from raw_tables import Raw, raws
-from rpte.columns.kinds import Hinge, Interval, Level, Pair, Pattern, Step, Value
+from rpte.columns.kinds import (
+    Hinge,
+    Interval,
+    Level,
+    Pair,
+    Pattern,
+    Scale,
+    Step,
+    Value,
+    one_source,
+)
 from rpte.columns.limits import FREE, Limits, permissions
 from rpte.kernels.screening import LEAST_CURVATURE, own_sums
 from rpte.losses import OF_NUMBERS, SQUARED
@@ -93,6 +103,40 @@ def test_the_shape_of_the_planted_product_is_found():
     assert levels == Pattern(Level("g", ("u",)), Level("h", ("w",)))
     level = found_in(planted("level"))[0]
     assert Level("g", ("u",)) in (level.left, level.right)
+
+
+ENDS = {"a": (-1.5, 1.5), "b": (-1.0, 2.0), "c": (-2.0, 2.0), "flag": (0.0, 1.0)}
+
+
+@pytest.mark.parametrize("kind", ["hinges", "level"])
+def test_with_ends_no_product_or_distance_changes_beyond_them(kind):
+    table = planted(kind)
+    vocabulary = vocabulary_of(table)
+    score, use = main_effects(table, vocabulary)
+    found = find_products(table, vocabulary, use, score, 60, FREE, ENDS)
+    assert {column.kind for column in found} == {"pair", "pattern"}
+    for part in (part for column in found for part in one_source(column)):
+        if part.binary:
+            assert part in vocabulary.columns or part == Step("flag", 0.5)
+            continue
+        assert part.source in ENDS  # d, which has none, is in no product
+        assert part.limited
+        assert set(part.limits) & set(ENDS[part.source])
+    free = find_products(table, vocabulary, use, score, 1, FREE)[0]
+    for column in (found[0], free):  # the planted product, with limits or without
+        assert set(column.sources) == set("ab" if kind == "hinges" else "ag")
+
+
+def test_with_ends_a_distance_is_of_numbers_kept_between_them():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(600, 2)) * 10 + 50
+    y = (np.abs(x[:, 0] - x[:, 1]) + rng.normal(size=600) > 12).astype(float)
+    table = Raw({"a": x[:, 0], "b": x[:, 1]}, y, np.ones(600)).table()
+    vocabulary = vocabulary_of(table)
+    use, ends = np.zeros(len(vocabulary)), {"a": (30.0, 70.0), "b": (28.0, 72.0)}
+    found = find_products(table, vocabulary, use, np.zeros(600), 10, FREE, ends)
+    kept = [Scale(name, "clip", limits) for name, limits in ends.items()]
+    assert found[0] == Pair("absolute difference", *kept)
 
 
 def test_the_product_is_not_found_when_the_score_has_it():

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rpte.columns.kinds import Column, Hinge, Interval, Pair, Pattern, Scale, Step, Value
+from rpte.columns.kinds import Column, Hinge, Interval, Scale, Step, Value, one_source
 from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.table.column import MISSING
@@ -46,11 +46,6 @@ def profile_of(model: Model, name: str) -> Mapping[str, Any]:
     return next((column for column in columns if column["name"] == name), {})
 
 
-def one_source(column: Column) -> tuple[Column, ...]:
-    """Return the columns of one variable that a column is made of."""
-    return (column.left, column.right) if isinstance(column, (Pattern, Pair)) else (column,)
-
-
 def columns_on(
     components: Iterable[Component], source: str
 ) -> Iterator[tuple[Column, float | None]]:
@@ -63,7 +58,7 @@ def columns_on(
         splits = [split for tree in component.trees for split in tree.tree.splits]
         for column, threshold in [*terms, *((s.column, s.threshold) for s in splits)]:
             for part in one_source(column):
-                if part.sources[0] == source:
+                if part.source == source:
                     yield part, threshold if part is column else None
 
 
@@ -80,7 +75,7 @@ def jumps(column: Column, threshold: float | None) -> Iterator[float]:
 def bends(column: Column) -> tuple[float, ...]:
     """Return the numbers of its variable at which a one-source column bends."""
     if isinstance(column, Hinge):
-        return (column.knot,)
+        return (column.knot,) if column.end is None else (column.knot, column.end)
     return column.numbers if isinstance(column, Scale) else ()
 
 

@@ -89,6 +89,8 @@ NUMBER_BEGINS = tuple("0123456789+-.")
 NUMERIC = ("value", "hinge", "scale", "pair")
 RAW = ("value", "level", "missing")
 FORMULAS = {"log": {"low"}, "sqrt": {"low"}, "clip": {"low", "high"}, "distance": {"centre"}}
+LIMITED = {"clip": {"low", "high"}, "distance": {"centre", "low", "high"}}
+LIMITED |= {"log": LIMITED["clip"], "sqrt": LIMITED["clip"]}
 
 
 BROKEN = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
@@ -266,7 +268,6 @@ KINDS: dict[str, Callable[[Any], bool]] = {
     "from 2": lambda v: type(v) is int and is_number(v) and v >= 2,
 }
 
-
 # What each value of the file may be. A rule is a word of `KINDS`; the name of another rule; a
 # constant; a pattern, which begins with ^; a list, [item least most]; an object with any keys,
 # {value}; one of several, a|b; or the fields of an object, ? after those that may be absent, *rule
@@ -285,7 +286,7 @@ missing = kind: 'missing', source: text
 level = kind: 'level', source: text, levels: [text 1]
 interval = kind: 'interval', source: text, low: end, high: end
 step = kind: 'step', source: text, threshold: number
-hinge = kind: 'hinge', source: text, knot: number, side: 'above'|'below'
+hinge = kind: 'hinge', source: text, knot: number, side: 'above'|'below', end?: number
 scale = kind: 'scale', source: text, formula: 'log'|'sqrt'|'clip'|'distance',
     low?: number, high?: number, centre?: number
 item = level|interval|step
@@ -314,7 +315,8 @@ old leaf = coefficient: number, support: amount, events: amount, penalty: positi
 old tree = name: tree name, root: node, leaves: [old leaf 2]
 old direct = name: direct name, column: column, centre: number, scale: positive, *old leaf
 old component = name: component name, sources: [text 1], trees: [old tree], direct: [old direct]
-variable = name: text, kind: 'number'|'category', levels: [text], has_missing: flag, pooled: flag
+variable = name: text, kind: 'number'|'category', levels: [text], has_missing: flag, pooled: flag,
+    numeric?: flag
 schema = named: flag, variables: [variable 1]
 direction = 'increasing'|'decreasing'
 limits = monotone: {direction}, exclude: [text], linear_only: [text], interactions: null|[[text 2]],
@@ -337,8 +339,11 @@ old option = menu: family, n_trees: whole, n_pairs: null|whole, max_conditions?:
 tried = *option, miu: whole, deviance: amount, error: amount, components: whole
 old tried = *old option, miu: whole, deviance: amount, error: amount, components: whole
 selection = price: amount, many?: positive, compared: whole, null_deviance: null|amount,
-    chosen: option|old option, frontier: [tried|old tried], interactions?: interactions
+    chosen: option|old option, frontier: [tried|old tried], interactions?: interactions,
+    promises?: {direction}, reference?: reference
 pairing = variables: [text 2 2], gain: number, threshold: positive
+reference = rows: whole, deviance?: amount, gain?: amount, error?: amount, null_deviance?: amount,
+    variables?: [text 1]
 interactions = groups: [[text 2 4]], evidence: [pairing], strongest: number, threshold: amount
 objective = l1: positive, l1_ratio: share, value: number, kkt_residual: amount, tolerance: positive,
     lambda_max: amount, terms_offered: whole, converged: flag
@@ -376,7 +381,8 @@ class training = *training, class_factors?: [positive 3], mean_contributions: {[
     monotone: [class certificate]
 old training = *training, events: amount
 profiled = name: text, kind: 'number'|'category', distinct: whole, missing: share|'<5'|'hidden',
-    quantiles: null|[end 5 5], extremes: null|[number 2 2], levels: {amount|'<5'|'hidden'}
+    quantiles: null|[end 5 5], extremes: null|[number 2 2], levels: {amount|'<5'|'hidden'},
+    equal_parts?: null|[number 2 21], values?: null|[number 2 10]
 data = rows: positive, distinct_rows: null|from 1, sha256: null|sha256, profile: null|[profiled]
 metrics = rows: positive, log_loss: amount, brier: share, auc: share
 number_metrics = rows: positive, deviance_explained: null|number, mae: amount, rmse: amount
@@ -534,7 +540,7 @@ def apart(document: Json, k: int) -> Json:
         ],
         "settings": {**settings, "limits": {**settings["limits"], "monotone": {}}},
         "training": {
-            **training,
+            **without(training, "cross_validation"),
             "monotone": [],
             "class_factors": [1.0, 1.0],
             "mean_contributions": {
@@ -620,6 +626,7 @@ def sense_of_scores(model: Json) -> Fault:
     alike = len({type(label) for label in labels}) == 1
     if not alike or any(not a < b for a, b in pairwise(labels)):
         yield "the classes are not of one type, different, and in order"
+    yield from sense_of_figures(model)
     yield from sense_of_class_limits(model)
 
 
@@ -868,6 +875,12 @@ def joint_parts(steps: list[list[float]], ratios: Sequence[float]) -> list[float
 # ---------------------------------------------------------------- rules and values
 
 
+def _is_real(rule: Any, place: str) -> bool:
+    """Tell whether a number is one that the library writes with a point, whatever it is."""
+    reals = ("number", "amount", "positive", "share", "part of one")
+    return rule in reals and place.startswith((".components", ".intercept"))
+
+
 def misfits(document: Any) -> Fault:
     """Yield the fields that are absent, unknown, or not what they may be."""
     first = {"multiclass": "class file", CAUSES: "causes file"}.get(document.get("task"), "file")
@@ -878,6 +891,9 @@ def misfits(document: Any) -> Fault:
         rule = meant(value, rule)
         if not looks_like(value, rule):
             yield f"{place.lstrip('.') or 'the document'} cannot be {str(value)[:40]!a}"
+        elif "ledger" in document and type(value) is int and _is_real(rule, place):
+            # A ledger holds hashes of the text: of another that reads the same it says nothing.
+            yield f"{place.lstrip('.')} is {value}, and not {value}.0 as the library writes it"
         elif isinstance(rule, dict):
             inner = {key.removesuffix("?"): own for key, own in rule.items()}
             stack += [(item, inner[key], f"{place}.{key}") for key, item in value.items()]
@@ -935,6 +951,16 @@ def sense_of_schema(model: Json) -> Fault:
             yield f"a level of {name!a} is there twice"
         if variable["pooled"] and not is_pooled(variable):
             yield f"{name!a} cannot be pooled"
+        if variable.get("numeric") and not of_two_numbers(variable):
+            yield f"{name!a} is not a category of two numbers"
+
+
+def of_two_numbers(variable: Json) -> bool:
+    """Tell whether the levels of a category are two numbers, in order."""
+    numbers = [n for n in map(number_of, variable["levels"]) if n is not None]
+    if variable["kind"] != "category" or variable["pooled"] or len(numbers) != 2:
+        return False
+    return numbers[0] < numbers[1] and [*map(level_name, numbers)] == variable["levels"]
 
 
 def sense_of_target(model: Json) -> Fault:
@@ -1106,12 +1132,17 @@ def sense_of_numbers(part: Json) -> Fault:
     low, high = part.get("low"), part.get("high")
     if part["kind"] == "scale":
         formula = part["formula"]
-        if {"low", "high", "centre"} & set(part) != FORMULAS[formula]:
+        own = (LIMITED if "high" in part else FORMULAS)[formula]
+        if {"low", "high", "centre"} & set(part) != own:
             yield f"'{formula}' has other numbers"
+        elif formula == "distance" and "high" in part and not low <= part["centre"] <= high:
+            yield f"the centre {part['centre']} is beyond {low} or {high}"
         elif (formula == "log" and part["low"] <= 0) or (formula == "sqrt" and part["low"] < 0):
             yield f"'{formula}' cannot begin at {low}"
     if low is not None and high is not None and not low < high:
         yield f"{low} is not below {high}"
+    if "end" in part and span_of(part)[0] >= span_of(part)[1]:
+        yield f"the end {part['end']} is not {part['side']} {part['knot']}"
 
 
 def sense_of_settings(model: Json) -> Fault:
@@ -1132,7 +1163,7 @@ def sense_of_settings(model: Json) -> Fault:
 def sense_of_training(model: Json) -> Fault:
     """The record of the fit goes with the settings, and names the parts that there are."""
     training, solved = model["training"], model["settings"]["reassign"]
-    classes, own = model["task"] == "binary", FIGURES[model["task"]]
+    classes = model["task"] == "binary"
     if model["task"] != "regression" and model["target"]["total"] > training["rows"] * (
         1 + ROUNDING
     ):
@@ -1144,15 +1175,8 @@ def sense_of_training(model: Json) -> Fault:
         yield "the objective does not go with reassign"
     if (training["selection"] is not None) != solved:
         yield "the selection does not go with reassign"
-    if "cross_validation" in training and "ledger" in model:
-        yield "the cross-validated figures are of the fit, which was edited since"
-    figures = training.get("cross_validation")
-    if figures is not None and own not in figures:
-        yield "the cross-validated figures are not those of the task"
+    yield from sense_of_figures(model)
     yield from sense_of_calibration(model)
-    states = [entry[when] for entry in model.get("ledger", ()) for when in ("before", "after")]
-    if any(state["metrics"] and own not in state["metrics"] for state in states):
-        yield "the figures of the ledger are not those of the task"
     names = {name for component in model["components"] for name, _ in parts(component)}
     if set(training["mean_contributions"]) != names:
         yield "the stored means are not those of the trees and direct terms"
@@ -1169,6 +1193,18 @@ def sense_of_training(model: Json) -> Fault:
         yield "a tie names no leaf, or a leaf twice"
     elif any(len({leaves[n] for n in t}) > 1 or leaves[t[0]][1] == 0 for t in training["ties"]):
         yield "a tie needs leaves of one tree that share one coefficient, not 0"
+
+
+def sense_of_figures(model: Json) -> Fault:
+    """Figures are those of the task; the cross-validated ones are of a fit that was not edited."""
+    own, figures = FIGURES[model["task"]], model["training"].get("cross_validation")
+    if figures is not None and "ledger" in model:
+        yield "the cross-validated figures are of the fit, which was edited since"
+    if figures is not None and not own <= set(figures):
+        yield "the cross-validated figures are not those of the task"
+    states = [entry[when] for entry in model.get("ledger", ()) for when in ("before", "after")]
+    if any(state["metrics"] and not own <= set(state["metrics"]) for state in states):
+        yield "the figures of the ledger are not those of the task"
 
 
 def sense_of_calibration(model: Json) -> Fault:
@@ -1202,6 +1238,12 @@ def sense_of_data(model: Json) -> Fault:
         (c["name"], c["kind"], set(c["levels"])) for c in profile
     ]:
         yield "the profile is not of the variables of the schema"
+    for column in profile or ():
+        parts, values = column.get("equal_parts") or [], column.get("values") or []
+        if (parts or values) and column["kind"] != "number":
+            yield "the profile has numbers of a category"
+        if parts != sorted(parts) or values != sorted(set(values)):
+            yield "the numbers of the profile are not in order"
 
 
 SENSE: tuple[Callable[[Json], Fault], ...] = (
@@ -1225,8 +1267,13 @@ LINKS = {
     "discrete": "log",
 }
 HAZARDS = ("cox", "discrete")
-# What figures of each task, and of no other, hold.
-FIGURES = {"binary": "auc", "regression": "mae", "survival": "concordance"}
+# What figures of each task hold; those of no other task hold all of it.
+FIGURES = {
+    "binary": {"auc", "brier"},
+    "regression": {"mae"},
+    "survival": {"concordance"},
+    "multiclass": {"accuracy"},
+}
 # Powers of the mean, with which the variance goes.
 POWERS = {"poisson": 1.0, "gamma": 2.0, "cox": 1.0, "discrete": 1.0}
 BALANCED = ("squared_error", "poisson")  # a canonical link: predictions add up to the targets
@@ -1394,21 +1441,31 @@ def evaluate(column: Json, row: Row) -> float | None:
         return float(x is not None and x > column["threshold"])
     if x is None or kind == "value":
         return x
+    low, high = span_of(column)
     if kind == "hinge":
-        gap = difference(x, column["knot"])
-        return max(gap if column["side"] == "above" else -gap, 0.0) + 0.0
-    return scaled(column, x)
+        above = column["side"] == "above"
+        gap = difference(min(x, high) if above else max(x, low), column["knot"])
+        return max(gap if above else -gap, 0.0) + 0.0
+    return scaled(column, float(min(max(x, low), high)))
+
+
+def span_of(column: Json) -> tuple[float, float]:
+    """Return between which numbers a column changes, but for jumps: beyond them it is flat."""
+    if column["kind"] == "hinge":
+        if column["side"] == "above":
+            return column["knot"], column.get("end", math.inf)
+        return column.get("end", -math.inf), column["knot"]
+    return column.get("low", -math.inf), column.get("high", math.inf)
 
 
 def scaled(column: Json, x: float) -> float:
-    """Return a formula of a number."""
+    """Return a formula of a number that lies between its limits."""
     formula = column["formula"]
     if formula == "distance":
         return abs(difference(x, column["centre"]))
     if formula == "clip":
-        return float(min(max(x, column["low"]), column["high"])) + 0.0
-    floored = float(max(x, column["low"])) + 0.0
-    return logarithm(floored) if formula == "log" else math.sqrt(floored)
+        return x + 0.0
+    return logarithm(x + 0.0) if formula == "log" else math.sqrt(x + 0.0)
 
 
 def combined(column: Json, a: float | None, b: float | None) -> float | None:
@@ -1629,6 +1686,8 @@ def truth(text: str) -> str | None:
 def level_of(text: str, variable: Json, number: bool) -> str:
     """Return the level that a cell is: to the letter, by its plain form, or none that is known."""
     levels: list[str] = variable["levels"]
+    if variable.get("numeric"):
+        return two_numbers_level(text, variable)
     named = levels[:-1] if variable["pooled"] else levels
     words = [level.strip(" ").lower() for level in named]
     boolean = 0 < len(words) == len(set(words)) and set(words) <= {"true", "false"}
@@ -1644,6 +1703,17 @@ def level_of(text: str, variable: Json, number: bool) -> str:
     if alike:
         return alike[0]
     return levels[-1] if variable["pooled"] else "\0never a level"
+
+
+def two_numbers_level(text: str, variable: Json) -> str:
+    """Return the level of a cell of a category of two numbers, or none that is known."""
+    levels: list[str] = variable["levels"]
+    words = {"true": "1", "false": "0"} if set(levels) == {"0", "1"} else {}
+    number = number_of(words.get(text.strip().lower(), text))
+    if number is None or abs(number) > LARGEST:
+        raise ValueError(f"{text!r} is no number up to {LARGEST:g}")
+    name = level_name(number)
+    return name if name in levels else "\0never a level"
 
 
 class Beside(NamedTuple):
@@ -1962,6 +2032,30 @@ def fault_form(model: Json) -> Fault:
     for tree in trees(model):
         if any(test["column"]["kind"] in NUMERIC[1:] for test in tests(tree["root"])):
             yield f"{tree['name']} compares a number that is made of others"
+
+
+def fault_ends(model: Json) -> Fault:
+    """Where every variable has one shape, no number adds more beyond limits inside the data.
+
+    The profile may tell the range of the training values; linear variables have slopes without end.
+    """
+    linear = set(model["settings"]["limits"]["linear_only"])
+    refitted = UNMET_MISSING in claims_withdrawn(model)
+    profile = [] if refitted else model["data"]["profile"] or []
+    known = {each["name"]: each["extremes"] for each in profile if each.get("extremes")}
+    added = [(term["name"], term["column"]) for term in direct_terms(model)]
+    made = [(tree["name"], t["column"]) for tree in trees(model) for t in tests(tree["root"])]
+    for name, column in [*added, *(each for each in made if each[1]["kind"] == "pair")]:
+        for part in operands(column):
+            if part["kind"] not in NUMERIC:
+                continue
+            ends = span_of(part)
+            if not all(map(math.isfinite, ends)) and not column_sources(column) <= linear:
+                yield f"{name} does not end inside the data"
+            low, high = known.get(part["source"], (-math.inf, math.inf))
+            for end in filter(math.isfinite, ends):
+                if not low <= end <= high:
+                    yield f"{name} ends at {end}, outside of the data"
 
 
 def fault_limits(model: Json) -> Fault:
@@ -3184,6 +3278,8 @@ def model_checks(model: Json) -> Iterator[tuple[str, list[str], str]]:
     ]
     if model["settings"].get("form") == "rules":
         rules.append(("rules", fault_form, "every term is a yes/no statement"))
+    if model["settings"].get("shapes") == "one":
+        rules.append(("no extrapolation", fault_ends, "numbers are flat beyond printed limits"))
     for name, rule, evidence in rules:
         yield name, list(rule(model)), evidence
     directions = model["settings"]["limits"]["monotone"]

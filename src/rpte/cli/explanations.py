@@ -264,7 +264,7 @@ def counterfactual(
     to_class: Annotated[str | None, option("Of several classes: the one to be predicted.")] = None,
     keep: Annotated[Names, option("NAME that may not change.")] = None,
     may_change: Annotated[
-        Names, option("NAME that may change although it is like age or sex.")
+        Names, option("NAME that may change although it looks like a fact about a person.")
     ] = None,
     increase: Annotated[Names, option("NAME that may only rise.")] = None,
     decrease: Annotated[Names, option("NAME that may only fall.")] = None,
@@ -285,7 +285,8 @@ def counterfactual(
 ) -> None:
     """Find the cheapest changes that bring a case to a target.
 
-    Variables whose names hold a word like age, sex or race are kept unless --may-change names them.
+    Variables whose names hold a word like age, sex, status, family or history are kept unless
+    --may-change names them.
     Every answer is scored again by the model, and says whether it is proved that none is cheaper.
     Options that name variables may be given several times. Of a number, --to is the mean that
     rpte score gives: with --exposure for the exposure of the case, else for one unit. Of a time
@@ -402,16 +403,11 @@ def _question(found: Counterfactuals | ClassCounterfactuals) -> str:
 def _answer_view(number: int, answer: Answer) -> Group:
     if not answer.changes:
         return Group(Text("it is there already: nothing has to change", "bold"))
-    proof = (
-        "proved: no answer is cheaper"
-        if answer.optimal
-        else f"not proved cheapest: none costs less than {answer.bound:.4f}"
-    )
     rows = [
         (change.variable, value_text(change.old), value_text(change.new), f"{change.cost:.4f}")
         for change in answer.changes
     ]
-    head = f"{number}. {answer.reached}, cost {answer.cost:.4f} ({proof})"
+    head = f"{number}. {answer.reached}, cost {answer.cost:.4f} ({answer.proof})"
     table = table_of(("variable", ">now", ">then", ">cost"), rows)
     return Group(Text(head, "bold"), table, *(Text(f"note: {flag}") for flag in answer.flags))
 

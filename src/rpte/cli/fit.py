@@ -387,15 +387,14 @@ def _progress_text(now: Progress) -> str:
 def _finish(training: Training | FileTraining, fitted: Any, request: FitRequest) -> None:
     """Say what was written; then estimate, keep that in the file, and say it."""
     from rpte.model.file import to_dict
-    from rpte.model.summary import counted
+    from rpte.model.summary import counted, shorter_notes
 
     model, out = fitted.model_, console()
     load = model.audit()
     if not request.as_json:
         out.print(f"Read {named(request.table)}: {training.description()}.", soft_wrap=True)
         size = f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')} to read"
-        bound = f"(bound before training: {load.bound})"
-        out.print(f"Wrote {request.output}: {size} {bound}.", soft_wrap=True)
+        out.print(f"Wrote {request.output}: {size}.", soft_wrap=True)
     found = _estimated(training, request)
     if found is not None:
         model = _kept(model, found, request.output)
@@ -413,6 +412,8 @@ def _finish(training: Training | FileTraining, fitted: Any, request: FitRequest)
         return
     if found is not None:
         out.print(_estimate_text(found, model.loss), soft_wrap=True)
+    for line in shorter_notes(model)[1:] if fitted.frontier_models_ else ():
+        out.print(line, soft_wrap=True)
     out.print(_next(request), soft_wrap=True)
 
 

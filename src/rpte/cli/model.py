@@ -52,7 +52,7 @@ def _show_causes(model: CausesModel, svg: MaybePath, as_json: bool) -> None:
     if svg is not None:
         one_event(model, "rpte show --svg")
     if not as_json:
-        typer.echo(model.summary())
+        typer.echo(model.summary(every=True))
         return
     load, rules = model.audit(), [rule._asdict() for rule in model.rules()]
     told = {"causes": list(model.causes), "ownership": model.ownership, "terms": load.mu}

@@ -20,20 +20,33 @@ from rpte.table.column import MISSING, UNSEEN
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
+from rpte.table.spelling import DECIMAL
 from rpte.utils.arrays import Floats, Mask
 
 Operation = Literal["product", "absolute difference", "sum", "difference"]
 Side = Literal["above", "below"]
 Formula = Literal["log", "sqrt", "clip", "distance"]
 
-# The numbers that each formula needs, by the names they have in the model file.
+# The numbers that each formula needs, by the names they have in the model file, and those that it
+# has where it is flat beyond limits.
 FORMULAS: dict[str, tuple[str, ...]] = {
     "log": ("low",),
     "sqrt": ("low",),
     "clip": ("low", "high"),
     "distance": ("centre",),
 }
+LIMITED: dict[str, tuple[str, ...]] = {
+    "log": ("low", "high"),
+    "sqrt": ("low", "high"),
+    "clip": ("low", "high"),
+    "distance": ("centre", "low", "high"),
+}
 LARGEST = float(np.finfo(np.float64).max)
+
+
+def said_level(level: str) -> str:
+    """Return a level as people read it: a number as it is, any other text in quotes."""
+    return level if DECIMAL.fullmatch(level) else repr(level)
 
 
 class Column:
@@ -77,8 +90,8 @@ class Column:
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values; an infinite end of an interval is null."""
         column: Any = self
-        values = {field.name: _plain(getattr(self, field.name)) for field in fields(column)}
-        return {"kind": self.kind, **values}
+        values = {field.name: getattr(self, field.name) for field in fields(column)}
+        return {"kind": self.kind, **{k: _plain(v) for k, v in values.items() if v is not None}}
 
 
 def _plain(value: Any) -> Any:
@@ -99,6 +112,11 @@ class OneSource(Column):
     def sources(self) -> tuple[str, ...]:
         """The variable."""
         return (self.source,)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Between which numbers the column changes, but for jumps: beyond them it is flat."""
+        return -math.inf, math.inf
 
     def conditions(self, schema: Schema) -> int:
         """One cell to look at."""
@@ -153,10 +171,11 @@ class Level(Flag, OneSource):
 
     @property
     def text(self) -> str:
-        """``region is 'north'`` or ``region in {'north', 'west'}``."""
+        """``region is 'north'``, ``smoker = 1`` or ``region in {'north', 'west'}``."""
         if len(self.levels) == 1:
-            return f"{self.source} is {self.levels[0]!r}"
-        return f"{self.source} in {{{', '.join(map(repr, self.levels))}}}"
+            said = said_level(self.levels[0])
+            return f"{self.source} {'=' if said == self.levels[0] else 'is'} {said}"
+        return f"{self.source} in {{{', '.join(map(said_level, self.levels))}}}"
 
     def conditions(self, schema: Schema) -> int:
         """One condition for each eight levels listed, in or out, the shorter."""
@@ -235,20 +254,46 @@ class Step(Flag, OneSource):
 
 @dataclass(frozen=True, slots=True)
 class Hinge(OneSource):
-    """How far a number lies above (or below) a knot, 0 on the other side."""
+    """How far a number lies above (or below) a knot, 0 on the other side; flat beyond an end."""
 
     knot: float
     side: Side
+    end: float | None = None
     kind: ClassVar[str] = "hinge"
 
     @property
     def name(self) -> str:
-        """``age above 40`` or ``age below 40``."""
-        return f"{self.source} {self.side} {number_text(self.knot)}"
+        """``age above 40``, ``age below 40``, ``age above 40 up to 58``."""
+        return " ".join([f"{self.source} {self.side} {number_text(self.knot)}", *self._end])
+
+    @property
+    def text(self) -> str:
+        """``age above 40``, ``age below 40``, ``age above 40, up to 58``."""
+        return ", ".join([f"{self.source} {self.side} {number_text(self.knot)}", *self._end])
+
+    @property
+    def _end(self) -> list[str]:
+        way = "up to" if self.side == "above" else "down to"
+        return [] if self.end is None else [f"{way} {number_text(self.end)}"]
+
+    @property
+    def limited(self) -> bool:
+        """Whether it is flat beyond both the knot and an end."""
+        return self.end is not None
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The knot and the end."""
+        if self.side == "above":
+            return self.knot, math.inf if self.end is None else self.end
+        return -math.inf if self.end is None else self.end, self.knot
 
     def evaluate(self, inputs: Inputs) -> Floats:
-        """Return max(0, x - knot) or max(0, knot - x)."""
-        gap = _gap(inputs[self.source], self.knot)
+        """Return max(0, min(x, end) - knot) or max(0, knot - max(x, end))."""
+        x = inputs[self.source]
+        if self.end is not None:
+            x = (np.minimum if self.side == "above" else np.maximum)(x, self.end)
+        gap = _gap(x, self.knot)
         if self.side == "below":
             np.negative(gap, out=gap)
         np.maximum(gap, 0.0, out=gap)
@@ -258,7 +303,7 @@ class Hinge(OneSource):
 
 @dataclass(frozen=True, slots=True)
 class Scale(OneSource):
-    """A formula of a number; `numbers` are those that `FORMULAS` names, in its order."""
+    """A formula of a number; `numbers` are those that `FORMULAS` or `LIMITED` names, in order."""
 
     formula: Formula
     numbers: tuple[float, ...]
@@ -268,41 +313,67 @@ class Scale(OneSource):
     @property
     def name(self) -> str:
         """``log of max(x, 0.5)``, ``square root of ...``, ``x clipped to 1..9`` and so on."""
-        x, first, last = self.source, number_text(self.numbers[0]), number_text(self.numbers[-1])
+        x, first = self.source, number_text(self.numbers[0])
+        if self.limited:
+            x = f"{x} clipped to {'..'.join(map(number_text, self.limits))}"
         if self.formula == "clip":
-            return f"{x} clipped to {first}..{last}"
+            return x
         if self.formula == "distance":
             return f"distance of {x} from {first}"
-        return f"{'log' if self.formula == 'log' else 'square root'} of max({x}, {first})"
+        word = "log" if self.formula == "log" else "square root"
+        return f"{word} of {x}" if self.limited else f"{word} of max({x}, {first})"
 
     @property
     def text(self) -> str:
-        """``log of x (at least 0.5)``, ``square root of ...``, ``x kept between 1 and 9``."""
-        x, first, last = self.source, number_text(self.numbers[0]), number_text(self.numbers[-1])
+        """``log of x (at least 0.5)``, ``log of x, kept between 1 and 9`` and so on."""
+        x, kept = self.source, " and ".join(map(number_text, self.limits))
         if self.formula == "clip":
-            return f"{x} kept between {first} and {last}"
-        return self.name if self.formula == "distance" else f"{self.bare_text} (at least {first})"
+            return f"{x} kept between {kept}"
+        if self.formula == "distance" and self.limited:
+            return f"distance of {x} (kept between {kept}) from {number_text(self.numbers[0])}"
+        if self.formula == "distance":
+            return self.name
+        if self.limited:
+            return f"{self.bare_text}, kept between {kept}"
+        return f"{self.bare_text} (at least {number_text(self.numbers[0])})"
+
+    @property
+    def limited(self) -> bool:
+        """Whether it is flat beyond limits at both ends."""
+        return len(self.numbers) == len(LIMITED[self.formula])
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Between which numbers the formula changes; beyond them it is flat."""
+        if self.limited:
+            return self.numbers[-2], self.numbers[-1]
+        return -math.inf if self.formula == "distance" else self.numbers[0], math.inf
 
     @property
     def bare_text(self) -> str:
-        """``log of x``: the text without the least number that counts."""
+        """``log of x``: the text without limits."""
         words = {"log": "log of ", "sqrt": "square root of "}
         return words[self.formula] + self.source if self.formula in words else self.text
 
     def evaluate(self, inputs: Inputs) -> Floats:
-        """Return the formula's value."""
-        x, first, last = inputs[self.source], self.numbers[0], self.numbers[-1]
+        """Return the formula's value, of the number kept between its limits."""
+        x, (low, high) = inputs[self.source], self.limits
+        if self.limited or self.formula != "distance":
+            x = np.maximum(x, low)
+        if self.limited:
+            x = np.minimum(x, high)
         if self.formula == "distance":
-            gap = _gap(x, first)
+            gap = _gap(x, self.numbers[0])
             return np.abs(gap, out=gap)
+        kept = x + 0.0
         if self.formula == "clip":
-            return np.minimum(np.maximum(x, first), last) + 0.0
-        floored = np.maximum(x, first) + 0.0
-        return logarithm(floored) if self.formula == "log" else np.sqrt(floored)
+            return kept
+        return logarithm(kept) if self.formula == "log" else np.sqrt(kept)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain JSON values, its numbers by name."""
-        numbers = dict(zip(FORMULAS[self.formula], self.numbers, strict=True))
+        names = (LIMITED if self.limited else FORMULAS)[self.formula]
+        numbers = dict(zip(names, self.numbers, strict=True))
         return {"kind": self.kind, "source": self.source, "formula": self.formula, **numbers}
 
 
@@ -408,6 +479,20 @@ def is_true(column: Column, inputs: Inputs) -> Mask:
     return column.holds(inputs) if isinstance(column, Flag) else column.evaluate(inputs) > 0.0
 
 
+def one_source(column: Column) -> tuple[OneSource, ...]:
+    """Return the columns of one variable that a column is made of."""
+    if isinstance(column, TwoSources):
+        return column.left, column.right
+    assert isinstance(column, OneSource)
+    return (column,)
+
+
+def goes_on(column: Column) -> bool:
+    """Tell whether a column changes, but for jumps, however large or small a number becomes."""
+    parts = (part for part in one_source(column) if not part.binary)
+    return any(math.isinf(limit) for part in parts for limit in part.limits)
+
+
 def operand_text(column: Column) -> str:
     """Return a column's text for use beside a sign, words in parentheses: ``(age above 40)``."""
     return f"({column.text})" if _is_wordy(column) else column.text
@@ -445,9 +530,11 @@ def column_from_dict(record: Mapping[str, Any]) -> Column:
     if kind is None:
         raise ValueError(f"a column of unknown kind {record['kind']!r}")
     if kind is Scale:
-        numbers = tuple(float(record[name]) for name in FORMULAS[record["formula"]])
+        names = (LIMITED if "high" in record else FORMULAS)[record["formula"]]
+        numbers = tuple(float(record[name]) for name in names)
         return Scale(record["source"], record["formula"], numbers)
-    column: Column = kind(*(_read(field.name, record[field.name]) for field in fields(kind)))
+    known = [field.name for field in fields(kind) if field.name in record]
+    column: Column = kind(*(_read(name, record[name]) for name in known))
     return column
 
 

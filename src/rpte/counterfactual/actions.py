@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rpte.errors import InputError, did_you_mean
+from rpte.table.column import level_text
 from rpte.table.schema import Schema, Variable
 from rpte.utils.records import ShownFields
 from rpte.utils.toml import read_toml
@@ -20,11 +21,26 @@ PER_CHANGE = 0.1
 MAPPINGS = ("one_way", "allowed", "costs", "spreads", "steps")
 ABOUT_CHANGES = (*MAPPINGS, "codes")
 
-# Words of names that say who a person is: nobody is told to change that.
+# Words of names that say who a person is, or what has been: nobody is told to change that.
 AGE = {"age", "birth", "birthday", "birthdate", "birthyear", "born", "dob"}
 SEX = {"sex", "gender", "male", "female"}
-ORIGIN = {"race", "ethnicity", "ethnic", "nationality", "citizenship", "native", "religion"}
-WORDS = frozenset(AGE | SEX | ORIGIN | {"marital", "married", "disability"})
+ORIGIN = {
+    "race",
+    "ethnicity",
+    "ethnic",
+    "nationality",
+    "citizenship",
+    "citizen",
+    "native",
+    "religion",
+}
+ORIGIN |= {"origin", "foreign", "foreigner", "immigrant", "immigration", "birthplace", "caste"}
+FAMILY = {"family", "marital", "married", "spouse", "husband", "wife", "relationship", "children"}
+FAMILY |= {"dependents", "dependants", "parents", "siblings", "pregnant", "pregnancies"}
+PERSON = {"personal", "status", "disability", "disabled", "veteran"}
+PAST = {"history", "historical", "previous", "prior", "past", "former", "since", "date", "dates"}
+PAST |= {"delinquency", "delinquencies", "delinquent"}
+WORDS = frozenset(AGE | SEX | ORIGIN | FAMILY | PERSON | PAST)
 CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -56,10 +72,11 @@ class Actions(ShownFields):
     Parameters
     ----------
     keep : names
-        Variables that may not change. Those whose names say who a person is (age, sex and the other
-        words of `rpte.counterfactual.actions.WORDS`) need not be listed.
+        Variables that may not change. Those whose names say who a person is or what has been (age,
+        sex, status, history and the other words of `rpte.counterfactual.actions.WORDS`) need not be
+        listed.
     may_change : names
-        Variables that may change although their names say who a person is.
+        Variables that may change although their names hold one of these words.
     one_way : mapping from name to "increase" or "decrease"
         Numbers that may move in one direction only. A gap or special code has no direction.
     allowed : mapping from name to (low, high), or to a list of levels
@@ -131,7 +148,9 @@ class Actions(ShownFields):
         if name not in schema.names:
             hint = did_you_mean(name, schema.names)
             raise InputError(f"actions.{option} names {name!r}, no variable of the model{hint}")
-        if option in ("one_way", "spreads", "steps", "codes") and schema[name].kind != "number":
+        ordered = option == "one_way" and schema[name].numeric
+        of_numbers = option in ("one_way", "spreads", "steps", "codes") and not ordered
+        if of_numbers and schema[name].kind != "number":
             raise InputError(f"actions.{option} names '{name}', a category; it needs a number")
         if option == "may_change" and name in tuple(self.keep):
             raise InputError(f"'{name}' is in actions.keep and in actions.may_change; keep one")
@@ -178,7 +197,7 @@ def _check_allowed(variable: Variable, values: Any) -> None:
         if len(listed) != 2 or not all(map(_is_number, listed)) or not listed[0] <= listed[1]:
             raise _wrong(where, values, "be (low, high), two numbers in this order")
         return
-    for level in listed:
+    for level in map(level_text, listed) if variable.numeric else listed:
         if level not in variable.levels:
             hint = did_you_mean(level, variable.levels)
             raise _wrong(where, values, f"list levels that training had; {level!r} is none{hint}")

@@ -65,9 +65,14 @@ class Answer:
         """Whether it is proved that no answer is cheaper."""
         return self.gap <= TOLERANCE
 
+    @property
+    def proof(self) -> str:
+        """How sure it is that no answer is cheaper, in the model alone."""
+        known = "proved cheapest" if self.optimal else f"none costs less than {self.bound:.4f}"
+        return f"{known} in the model, not advice"
+
     def __str__(self) -> str:
-        proof = "proved cheapest" if self.optimal else f"none costs less than {self.bound:.4f}"
-        head = f"cost {self.cost:.4f} ({proof}), {self.reached}"
+        head = f"cost {self.cost:.4f} ({self.proof}), {self.reached}"
         return "\n".join([head, *(f"    {change}" for change in self.changes)])
 
     def __repr__(self) -> str:
@@ -115,7 +120,7 @@ class Changeable:
 
     may_change: tuple[str, ...]
     kept: tuple[str, ...]
-    kept_by_name: tuple[str, ...]  # the name says who a person is
+    kept_by_name: tuple[str, ...]  # the name says who a person is, or what has been
     stated: bool  # the user named a variable to keep or to change; if not, it is an assumption
 
     def sentences(self, keep: str = "keep", may_change: str = "may_change") -> tuple[str, ...]:
@@ -132,8 +137,11 @@ class Changeable:
     def nothing(self) -> str:
         """Why nothing may change, where that is so."""
         read = self.kept or self.kept_by_name
-        why = "every variable that the model reads is kept" if read else "the model reads none"
-        return f"nothing may change: {why}"
+        if not read:
+            return "nothing may change: the model reads no variable"
+        remedy = "name in may_change what this person can change" if self.kept_by_name else ""
+        remedy = remedy or "take out of keep what this person can change"
+        return f"nothing may change: every variable that the model reads is kept; {remedy}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON values."""

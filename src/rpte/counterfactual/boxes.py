@@ -290,7 +290,8 @@ def _one_source_range(grid: Grid, boxes: Boxes, column: Column) -> Range:
 
 def _bend(column: Scale, a: Floats, b: Floats, fa: Floats, fb: Floats) -> Floats:
     """Return how far a logarithm or root rises above the straight line from a to b."""
-    wide = (b > a) & (a > column.numbers[0])
+    low, high = column.limits
+    wide = (b > a) & (a > low) & (a < high)
     rise, run = np.where(wide, fb - fa, 1.0), np.where(wide, b - a, 1.0)
     slope = rise / run
     # Where the tangent has the slope of the line: 1 / x for a logarithm, 1 / (2 root x) for a root.

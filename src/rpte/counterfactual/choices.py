@@ -8,15 +8,16 @@ The file tells what is usual for a number: its training quantiles (and extremes,
 * step: as many decimals as the training quantiles and the row's own value have, but no more than
   centres are printed with (`short_centre`: about a hundredth of the spread); values are whole
   multiples of it;
-* range: from the least to the largest of these numbers, and one step beyond a threshold; the row's
-  own value belongs to it. A "safe" profile hides quantiles that are extremes, and so both values of
-  a 0/1 number: `Known.told` says whether it tells any.
+* range: the ends of the equal parts of the training rows in the profile. Older files have none:
+  then from the least to the largest of these numbers, and one step beyond a threshold. It never
+  goes beyond limits outside of which no shape moves ("kept between 30 and 58"). The row's own value
+  belongs to it. `Known.told` says whether the profile tells any number.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -25,13 +26,13 @@ from typing import Any
 import numpy as np
 
 from rpte.audit.grid import bends, centres, columns_on, jumps, profile_of
-from rpte.columns.kinds import Level, Missing, Value
+from rpte.columns.kinds import Column, Level, Missing, OneSource, Value, goes_on
 from rpte.columns.kinds import Scale as ScaleColumn
 from rpte.counterfactual.actions import Actions
 from rpte.counterfactual.answers import Scale
 from rpte.errors import InputError
 from rpte.model.model import Model
-from rpte.table.column import MISSING
+from rpte.table.column import MISSING, level_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Variable
 from rpte.utils.arrays import Array, Floats, Index, Int32s
@@ -111,10 +112,15 @@ def _levels(variable: Variable, code: int, actions: Actions) -> list[int]:
         return []
     named = variable.levels[:-1] if variable.pooled else variable.levels
     allowed = actions.allowed.get(variable.name) if variable.kind == "category" else None
+    if variable.numeric and allowed is not None:
+        allowed = [level_text(level) for level in allowed]
+    way = actions.one_way.get(variable.name) if variable.numeric and code >= 0 else None
+    wrong = {"increase": range(code), "decrease": range(code, len(named))}
     return [
         number
         for number, level in enumerate(named)
         if number != code and (allowed is None or level in allowed)
+        if way is None or number not in wrong[way]
     ]
 
 
@@ -141,11 +147,14 @@ def known_of(model: Model, name: str, value: float, actions: Actions) -> Known |
     """Return spread, step, range and median of a number; None if no other value is known."""
     profile = profile_of(model, name)
     quantiles = [q for q in profile.get("quantiles") or () if q is not None]
-    quantiles += profile.get("extremes") or ()
+    parts = profile.get("equal_parts") or []
+    quantiles += parts or profile.get("extremes") or ()
     named: list[float] = []  # thresholds and knots, which lie inside the training range
-    for column, threshold in columns_on(model.components, name):
+    read = list(columns_on(model.components, name))
+    for column, threshold in read:
         named += jumps(column, threshold)
-        if not (isinstance(column, ScaleColumn) and column.formula in ("log", "sqrt")):
+        floored = isinstance(column, ScaleColumn) and column.formula in ("log", "sqrt")
+        if not (floored and goes_on(column)):  # a floor alone is below the range
             named += bends(column)
     own = [] if math.isnan(value) else [value]
     ends = [*quantiles, *named, *own, *(x for c in model.components for x in centres(c, name))]
@@ -154,10 +163,9 @@ def known_of(model: Model, name: str, value: float, actions: Actions) -> Known |
     if spread is None or not (ends or allowed):
         return None
     step = actions.steps.get(name) or _step(spread, [*quantiles, *own])
-    beyond = [math.floor(_multiple(t, step)) * step + step for t in named]
-    below = [math.ceil(_multiple(t, step)) * step - step for t in named]
-    ends += [*beyond, *below]
-    low, high = allowed or (min(ends), max(ends))
+    around = [end for number in named for end in _around(number, step)]
+    ends = [*parts, *own] if parts else [*ends, *around]
+    low, high = allowed or _moving(read, (min(ends), max(ends)), own, step)
     while (high - low) / step > MOST_VALUES:
         if name in actions.steps:
             raise InputError(
@@ -168,6 +176,42 @@ def known_of(model: Model, name: str, value: float, actions: Actions) -> Known |
     middle = (profile.get("quantiles") or [None] * 5)[2]
     median = (low + high) / 2 if middle is None else middle
     return Known(spread, step, low, high, median, bool(quantiles) or name in actions.allowed)
+
+
+def _around(number: float, step: float) -> tuple[float, float]:
+    """Return the multiples of the step next to a number, below and above it."""
+    ratio = _multiple(number, step)
+    return math.ceil(ratio) * step - step, math.floor(ratio) * step + step
+
+
+def _moving(
+    read: Iterable[tuple[Column, float | None]],
+    ends: tuple[float, float],
+    own: list[float],
+    step: float,
+) -> tuple[float, float]:
+    """Return the part of a range outside of which another number changes no column that is read."""
+    found = [inside for column, test in read for inside in _moves(column, test, step)]
+    if not found:
+        return ends
+    low, high = max(ends[0], min(a for a, _ in found)), min(ends[1], max(b for _, b in found))
+    return min([low, *own]), max([high, *own])
+
+
+def _moves(column: Column, threshold: float | None, step: float) -> Iterator[tuple[float, float]]:
+    """Yield where a one-source column, or a test on it, changes with its number.
+
+    At a threshold, and between limits with no multiple of the step, from one multiple to the next.
+    """
+    at = list(jumps(column, threshold))
+    yield from (_around(number, step) for number in at)
+    if at or isinstance(column, (Level, Missing)):
+        return
+    low, high = column.limits if isinstance(column, OneSource) else (-math.inf, math.inf)
+    between = math.isfinite(low) and math.isfinite(high)
+    if between and math.ceil(_multiple(low, step)) > math.floor(_multiple(high, step)):
+        low, high = _around(low, step)[0], _around(high, step)[1]
+    yield low, high
 
 
 def _spread(model: Model, name: str, profile: Mapping[str, Any], ends: list[float]) -> float | None:

@@ -166,7 +166,7 @@ def _made_of(column: Column) -> tuple[int, tuple[Column, Column]]:
     """
     if isinstance(column, Pair):
         return OPERATIONS[column.operation], (column.left, column.right)
-    if isinstance(column, Scale) and column.formula == "distance":
+    if isinstance(column, Scale) and column.formula == "distance" and not column.limited:
         name, middle = column.source, column.numbers[0]
         return OPERATIONS["sum"], (Hinge(name, middle, "above"), Hinge(name, middle, "below"))
     return ALONE, (column, column)
@@ -178,7 +178,7 @@ def _part(
     """Return the kind of a part, its place among numbers or 0/1 columns, and its knot."""
     if column.binary:
         return BIT, bits.setdefault(column, len(bits)), 0.0
-    if isinstance(column, Hinge):
+    if isinstance(column, Hinge) and column.end is None:
         side = ABOVE if column.side == "above" else BELOW
         value = Value(column.source)
         return side, numbers.setdefault(value, len(numbers)), column.knot

@@ -2,8 +2,9 @@
 
 Around a good fit the deviance is quadratic in the coefficients. In a model with the coefficients
 theta and the inverse Gram matrix A, dropping a column loses theta_j^2 / A_jj (half of it in nats),
-and the others follow in closed form. The splits of a tree are columns too: what is on one side of a
-split against what is on the other. A split may be dropped when none is left below it.
+and the others follow in closed form. Of several scores, what all lose is added. The splits of a
+tree are columns too: what is on one side of a split against what is on the other. A split may be
+dropped when none is left below it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rpte.estimation.one_shape import Moments
 from rpte.structure.tree import Branch, Tree, leaf_numbers, path_conditions
 from rpte.table.schema import Schema
 from rpte.utils.arrays import Floats, Index, Ints
@@ -88,24 +90,26 @@ class Ladder:
 
 
 def drop_in_turn(
-    gram: Floats, slope: Floats, splits: Sequence[TreeSplits], read: Ints, ridge: float
+    moments: Moments, splits: Sequence[TreeSplits], read: Ints, ridge: float
 ) -> Ladder:
     """Return the ladder of models of some leaves and direct terms.
 
-    `gram` (q, q) and `slope` (q,) are second moments under the curvature, leaves first, all
-    centred; `read` are the conditions of each direct term, `ridge` the penalty on all columns.
+    The moments are those of all columns, centred, leaves first; `read` are the conditions of each
+    direct term, `ridge` the penalty on all columns.
     """
-    gram, slope, owner = _with_contrasts(gram, slope, splits, len(read))
+    moments, owner = _with_contrasts(moments, splits, len(read))
     units = _Units(splits, owner, read)
-    left = np.flatnonzero(np.diag(gram) > FLOOR * max(np.diag(gram).max(initial=0.0), 1e-300))
-    gram = gram + np.diag(SHRINK * np.diag(gram) + ridge)
-    inverse = np.linalg.inv(gram[np.ix_(left, left)])
-    fit = inverse @ slope[left]
+    size = np.einsum("kjj->kj", moments.gram)
+    total = size.sum(axis=0)
+    left = np.flatnonzero(total > FLOOR * max(total.max(initial=0.0), 1e-300))
+    gram = moments.gram + (SHRINK * size + ridge)[..., None] * np.eye(len(total))
+    inverse = np.linalg.inv(gram[:, left[:, None], left])
+    fit = (inverse @ moments.slope[:, left, None])[..., 0]
     found = Ladder([], [], [], splits)
     grown = True  # splits that say no more than chance go before the first model is recorded
     while True:
-        own, prices = np.diag(inverse), units.prices(left)
-        loss = np.where(prices > 0, fit * fit / own, np.inf)
+        own, prices = np.einsum("kjj->kj", inverse), units.prices(left)
+        loss = np.where(prices > 0, (fit * fit / own).sum(axis=0), np.inf)
         weak = np.where(left < len(owner), loss, np.inf)
         grown = grown and bool(weak.min(initial=np.inf) < LEAST_SPLIT)
         if not grown:
@@ -114,32 +118,33 @@ def drop_in_turn(
                 return found
             weak = loss / np.maximum(prices, 1)
         at = int(np.round(weak, DIGITS).argmin())
-        pivot = inverse[at] / own[at]
-        fit = np.delete(fit - fit[at] * pivot, at)
-        inverse = inverse - np.outer(inverse[:, at], pivot)
-        inverse = np.delete(np.delete(inverse, at, 0), at, 1)
+        pivot = inverse[:, at] / own[:, at, None]
+        fit = np.delete(fit - fit[:, at, None] * pivot, at, 1)
+        inverse = inverse - inverse[:, :, at, None] * pivot[:, None]
+        inverse = np.delete(np.delete(inverse, at, 1), at, 2)
         left = np.delete(left, at)
 
 
 def _with_contrasts(
-    gram: Floats, slope: Floats, splits: Sequence[TreeSplits], n_direct: int
-) -> tuple[Floats, Floats, list[tuple[int, int]]]:
+    moments: Moments, splits: Sequence[TreeSplits], n_direct: int
+) -> tuple[Moments, list[tuple[int, int]]]:
     """Return the moments with splits in place of leaves, and the tree and number of each split."""
-    n_leaves = len(slope) - n_direct
+    gram, slope = moments.gram, moments.slope
+    n_leaves = slope.shape[1] - n_direct
     blocks, owner, start = [], [], 0
     for t, tree in enumerate(splits):
         size = tree.tree.n_leaves
-        mass = np.diag(gram)[start : start + size]
+        mass = np.einsum("kjj->j", gram)[start : start + size]
         block = np.zeros((len(tree.leaves), n_leaves))
         block[:, start : start + size] = tree.contrasts(mass)
         blocks.append(block)
         owner += [(t, k) for k in range(len(tree.leaves))]
         start += size
-    change = np.zeros((len(owner) + n_direct, len(slope)))
+    change = np.zeros((len(owner) + n_direct, slope.shape[1]))
     if owner:
         change[: len(owner), :n_leaves] = np.vstack(blocks)
     change[len(owner) :, n_leaves:] = np.eye(n_direct)
-    return change @ gram @ change.T, change @ slope, owner
+    return Moments(change @ gram @ change.T, slope @ change.T), owner
 
 
 class _Units:

@@ -11,6 +11,7 @@ precision within a tile; without one, directions that leave the score as it is m
 others. The working set grows by violations of the optimality conditions over all terms.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,10 @@ NEARER = 0.05  # fraction of the residual at which the curvature is another
 MORE_ROWS = 8  # times as many when these do not do
 SLACK = 1e-14  # fraction of the objective that is rounding error, of few rows
 FLOOR = 1e-10  # saturated rows must count
+# Where full steps with a fresh Gram matrix leave more of the residual than this, the floor is what
+# holds them back: it falls a hundredfold, to where no row's curvature is rounding error.
+HELD_BACK, LOWERED, LEAST_FLOOR = 0.5, 0.01, 1e-20
+MOST_ENDS = 20  # coefficients that may become zero in one step beyond the full one
 
 
 class Outcome(NamedTuple):
@@ -141,13 +146,15 @@ class ProxNewton:
             if kkt <= target or waited >= STALLED_STEPS:
                 return step
             self.exact |= 2 * waited >= STALLED_STEPS
+            if self.fresh and full and kkt > HELD_BACK * previous:
+                self.floor = max(LOWERED * self.floor, LEAST_FLOOR)
             renew = not full or self._slow(kkt, previous, target, free)
             gram = self._use_gram(free, renew, kkt)
             previous = kkt
             inner = slope - gram.cross * (at_intercept / gram.total)
             accuracy = max(0.03 * kkt, 0.1 * target)
             move = minimise_quadratic(gram.centred, inner, theta, local, accuracy) - theta
-            full = self._search(penalty, gram, move, at_intercept, float(slope @ move))
+            full = self._search(penalty, gram, move, at_intercept, float(slope @ move), waited > 0)
         return budget
 
     def _use_gram(self, free: Selection, renew: bool, kkt: float) -> Gram:
@@ -167,13 +174,19 @@ class ProxNewton:
         return gram
 
     def _search(
-        self, penalty: Penalty, gram: Gram, move: Floats, at_intercept: float, promised: float
+        self,
+        penalty: Penalty,
+        gram: Gram,
+        move: Floats,
+        at_intercept: float,
+        promised: float,
+        beyond: bool,
     ) -> bool:
         """Backtrack until the true objective falls as it should; True for the full step.
 
         `move` (k,) is that of the terms of `gram`, `promised` what it promises to first order. The
         intercept follows. Both ends have permitted signs, and so has, as rounding is monotone,
-        every point between.
+        every point between. With `beyond` a full step goes on while the objective falls.
         """
         change = np.zeros_like(self.theta)
         change[gram.selection.terms] = move
@@ -189,10 +202,34 @@ class ProxNewton:
             if there.loss + penalty.value(there.theta) <= here + 1e-4 * size * promised + slack:
                 if there.slopes is not None and size == 1.0:
                     self._learn(gram, move, shift, there.slopes)
+                if beyond and size == 1.0:
+                    there = self._go_on(penalty, change, to, there)
                 self.point, self.known_slopes = there, there.slopes
                 return size == 1.0
             size *= 0.5
         return False
+
+    def _go_on(
+        self, penalty: Penalty, change: Floats, to: Callable[[float], Point], there: Point
+    ) -> Point:
+        """Go on from a full step from one coefficient that becomes zero to the next.
+
+        Along a direction in which columns nearly cancel the Gram matrix is rounding error, and only
+        the penalty falls, until a coefficient is zero: a step of any other length does not end it.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = -self.theta / change
+        least = there.loss + penalty.value(there.theta)
+        for end in np.unique(ends[(ends > 1.0) & np.isfinite(ends)])[:MOST_ENDS]:
+            theta = np.where(ends == end, 0.0, self.theta + end * change)
+            if np.any(self.design.permitted(theta) != theta):
+                break
+            further = self.design.at(to(float(end)).intercept, theta)
+            value = further.loss + penalty.value(theta)
+            if not value < least:
+                break
+            there, least = further, value
+        return there
 
     def _slow(self, kkt: float, previous: float, target: float, free: Selection) -> bool:
         """Tell whether steps like the last one would take longer than with a new Gram matrix.

@@ -16,7 +16,8 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from rpte.columns.kinds import Column, Hinge, Interval, Level, Scale, Step, Value
+from rpte.columns.kinds import Column, Hinge, Interval, Level, Scale, Step, Value, goes_on
+from rpte.kernels.shape_search import best_columns
 from rpte.utils.arrays import Floats, Index, Mask
 
 MOST_TERMS = 3  # of one variable
@@ -51,15 +52,28 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """Second moments of the columns of a variable, (q, q), and with what it asks for, (q,)."""
+    """Second moments of the columns of a variable, and with what it asks for.
+
+    Those of K scores, one or several: `gram` (K, q, q), `slope` (K, q). A shape has the same
+    columns for all scores, and gains what it gains for all of them.
+    """
 
     gram: Floats
     slope: Floats
 
+    def of(self, places: Index) -> Moments:
+        """Return the moments of some columns."""
+        return Moments(self.gram[:, places[:, None], places], self.slope[:, places])
+
+    def fit(self) -> Floats:
+        """Return the coefficients that explain most under a small ridge, (K, q)."""
+        return np.asarray(np.linalg.solve(_with_ridge(self.gram), self.slope[..., None])[..., 0])
+
     def gain(self, places: Index, fit: Floats) -> float:
-        """Return by how much coefficients lower half the deviance, to second order, in nats."""
-        gram = self.gram[np.ix_(places, places)]
-        return float(fit @ self.slope[places] - 0.5 * fit @ gram @ fit)
+        """Return by how much coefficients (K, size) lower half the deviance, to second order."""
+        own = self.of(places)
+        bent = np.einsum("ki,kij,kj->", fit, own.gram, fit)
+        return float((fit * own.slope).sum() - 0.5 * bent)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +81,7 @@ class Shape:
     """Some columns of a variable by their places, with what they gain on training rows."""
 
     places: Index
-    fit: Floats
+    fit: Floats  # (K, size)
     gain: float
 
 
@@ -80,10 +94,7 @@ def families_of(columns: Sequence[Column]) -> list[int | None]:
     found = [_family(column) for column in columns]
     spans = [c.numbers[1] - c.numbers[0] if _is_ramp(c) else -1.0 for c in columns]  # type: ignore[attr-defined]
     if max(spans, default=-1.0) >= 0.0:
-        found = [
-            None if isinstance(c, (Value, Hinge)) else f
-            for c, f in zip(columns, found, strict=True)
-        ]
+        found = [None if goes_on(c) else f for c, f in zip(columns, found, strict=True)]
         found[int(np.argmax(spans))] = LINE
     return found
 
@@ -104,89 +115,44 @@ def direction_of(column: Column) -> int:
     return FALLING if isinstance(column, Hinge) and column.side == "below" else RISING
 
 
-def shapes_by_size(columns: Sequence[Column], moments: Moments, kind: Kind) -> list[Shape]:
-    """Return the best shape of a kind of one column, of two, and of three, as far as they help."""
-    own = [j for j, family in enumerate(families_of(columns)) if family == kind.family]
-    if not own:
-        return []
-    signs = np.zeros(len(columns))
-    if kind.direction:
-        signs[own] = [kind.direction * direction_of(columns[j]) for j in own]
-    clashes = _clashes(columns) if kind.family == SETS else None
-    most = MOST_TERMS if kind.family in (STEPS, PIECES, VALUES, SETS) else 1
-    found: list[Shape] = []
-    shape = Shape(np.zeros(0, np.intp), np.zeros(0), 0.0)
-    for _ in range(most):
-        longer = _best_addition(moments, shape.places, own, signs, clashes)
-        if longer is None:
-            break
-        shape = _swapped(moments, longer, own, signs, clashes)
-        found.append(shape)
-    return found
+def shapes_of_kinds(
+    columns: Sequence[Column], moments: Moments, kinds: Iterable[Kind]
+) -> Iterator[list[Shape]]:
+    """Yield for each kind its best shapes of one, two and three columns, as far as they help."""
+    families = np.array([-1 if f is None else f for f in families_of(columns)], np.intp)
+    directions = np.array([direction_of(column) for column in columns], np.float64)
+    never, clashes = np.zeros((len(columns), len(columns)), np.bool_), _clashes(columns)
+    both = moments.gram, moments.slope
+    for kind in kinds:
+        own = np.flatnonzero(families == kind.family)
+        if not len(own) or (kind.direction and len(moments.slope) > 1):  # scores need not agree
+            yield []
+            continue
+        most = MOST_TERMS if kind.family in (STEPS, PIECES, VALUES, SETS) else 1
+        limits = kind.direction * directions, clashes if kind.family == SETS else never
+        found = np.empty((most, most), np.intp)
+        count = best_columns(both, own, limits, (RIDGE, LEFT, SWAPS), found)
+        yield [_fitted(moments, found[at, : at + 1]) for at in range(count)]
 
 
 def _clashes(columns: Sequence[Column]) -> Mask:
     """Tell which sets of levels share a level, (q, q)."""
     sets = [set(c.levels) if isinstance(c, Level) else set[str]() for c in columns]
-    return np.array([[bool(a & b) for b in sets] for a in sets], np.bool_)
-
-
-def _best_addition(
-    moments: Moments, places: Index, own: Sequence[int], signs: Floats, clashes: Mask | None
-) -> Shape | None:
-    """Return the shape of one more column that gains most; None if none may be added."""
-    gram, slope = moments.gram, moments.slope
-    free = np.array([j for j in own if j not in places], np.intp)
-    if clashes is not None and len(places):
-        free = free[~clashes[np.ix_(free, places)].any(axis=1)]
-    if not len(free):
-        return None
-    own_size = gram[free, free]
-    if len(places):
-        inner = _with_ridge(gram[np.ix_(places, places)])
-        cross = np.linalg.solve(inner, gram[np.ix_(places, free)])
-        left = own_size - (gram[np.ix_(places, free)] * cross).sum(axis=0)
-        pull = slope[free] - slope[places] @ cross
-    else:
-        left, pull = own_size, slope[free]
-    usable = (left > LEFT * own_size) & (left > 0) & (signs[free] * pull >= 0)
-    gains = np.where(usable, pull**2 / np.where(usable, (1 + RIDGE) * left, 1.0), 0.0)
-    for at in np.argsort(-np.round(gains, 9), kind="stable"):
-        if gains[at] <= 0:
-            return None
-        shape = _fitted(moments, np.sort(np.append(places, free[at])))
-        if (signs[shape.places] * shape.fit >= 0).all():
-            return shape
-    return None
-
-
-def _swapped(
-    moments: Moments, shape: Shape, own: Sequence[int], signs: Floats, clashes: Mask | None
-) -> Shape:
-    """Return the shape after columns were replaced one by one while that gains."""
-    if len(shape.places) < 2:
-        return shape
-    for _ in range(SWAPS):
-        best = shape
-        for place in shape.places:
-            others = shape.places[shape.places != place]
-            other = _best_addition(moments, others, own, signs, clashes)
-            if other is not None and other.gain > best.gain * (1 + 1e-9):
-                best = other
-        if best is shape:
-            break
-        shape = best
-    return shape
+    if not any(sets):
+        return np.zeros((len(sets), len(sets)), np.bool_)
+    return np.array([[bool(a & b) for b in sets] for a in sets], np.bool_).reshape(len(sets), -1)
 
 
 def _fitted(moments: Moments, places: Index) -> Shape:
-    gram = _with_ridge(moments.gram[np.ix_(places, places)])
-    fit = np.linalg.solve(gram, moments.slope[places]).astype(np.float64)
-    return Shape(places, fit, 0.5 * float(fit @ moments.slope[places]))
+    own = moments.of(places)
+    fit = own.fit()
+    return Shape(places, fit, 0.5 * float((fit * own.slope).sum()))
 
 
 def _with_ridge(gram: Floats) -> Floats:
-    return np.asarray(gram + RIDGE * np.diag(np.diag(gram)) + 1e-300 * np.eye(len(gram)))
+    """Return Gram matrices (K, q, q) with a ridge on each column, of its own curvature."""
+    own = RIDGE * np.einsum("kjj->kj", gram) + 1e-300
+    return np.asarray(gram + own[..., None] * np.eye(gram.shape[-1]))
 
 
 def merged_levels(
@@ -198,9 +164,11 @@ def merged_levels(
     partition is what the others are compared with, and has no set. A level that has no column of
     its own belongs to it.
     """
-    gram = _with_ridge(moments.gram[np.ix_(singles, singles)])
-    ridge = np.diag(np.full(len(singles), 1.0))
-    effect = np.linalg.solve(gram + ridge, moments.slope[singles]).astype(np.float64)
+    own = moments.of(singles)
+    effects = Moments(own.gram + np.eye(len(singles)), own.slope).fit()
+    effect = effects[0]
+    if len(effects) > 1:  # along the direction in which levels differ most
+        effect = np.linalg.svd(effects - np.average(effects, axis=1, weights=mass)[:, None])[2][0]
     order = np.lexsort((np.arange(len(effect)), np.round(effect, 9)))
     for parts in range(2, MOST_TERMS + 2):
         if parts > len(order):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rpte.errors import InputError, RPTEWarning
+from rpte.errors import InputError, warn
 from rpte.fit.learned import unconverged_text
+from rpte.model.causes import CausesModel
+from rpte.model.summary import missed_text
 from rpte.table.inputs import Inputs
 from rpte.table.read import read_training
 from rpte.table.table import read_weights, repetitions
@@ -17,7 +18,6 @@ from rpte.table.table import read_weights, repetitions
 if TYPE_CHECKING:
     from rpte.fit.learned import Learned
     from rpte.fit.settings import Settings
-    from rpte.model.causes import CausesModel
     from rpte.model.classes import ClassesModel
     from rpte.model.model import Model
 
@@ -57,11 +57,9 @@ def warn_of_idle_groups(groups: Any, settings: Settings) -> None:
     if groups is None or (settings.l1 == "cv" and settings.reassign):
         return
     cause = f"l1={settings.l1!r}" if settings.reassign else "reassign=False"
-    warnings.warn(
+    warn(
         f"groups are kept together by inner validation, which {cause} leaves out: they have no "
-        "effect on the model; fit with l1='cv' and reassign=True, or without groups",
-        RPTEWarning,
-        stacklevel=3,
+        "effect on the model; fit with l1='cv' and reassign=True, or without groups"
     )
 
 
@@ -72,13 +70,24 @@ def warn_of_result(learned: Learned) -> None:
     """
     model, others = learned.model, [m for m in learned.frontier if unconverged_text(m) is not None]
     if (text := unconverged_text(model)) is not None:
-        warnings.warn(text, RPTEWarning, stacklevel=3)
+        warn(text)
     elif others:
         text = (
             f"{len(others)} of {len(learned.frontier)} models in frontier_models_ did not "
             "converge (converged=False in their training['objective']); model_ did. Use that one"
         )
-        warnings.warn(text, RPTEWarning, stacklevel=3)
+        warn(text)
+    for each in model.models if isinstance(model, CausesModel) else (model,):
+        if (missed := missed_text(each)) is not None:
+            limits = each.settings["limits"]
+            limited = any(limits[name] for name in ("monotone", "linear_only", "penalty"))
+            fewer = "fewer limits, " if limited or limits["interactions"] is not None else ""
+            text = (
+                f"{missed}. Give what they say together as a column (a product, a ratio, a "
+                f"distance), or allow the model more: {fewer}audit_price=0, "
+                "max_component_sources, shapes='free'"
+            )
+            warn(text)
     stopped = model.training["validation"].get("stopped")
     if stopped is not None:
         message = (
@@ -90,7 +99,7 @@ def warn_of_result(learned: Learned) -> None:
         return
     else:
         message = f"the model is empty: it gives every row the base rate, because {reason}"
-    warnings.warn(message, RPTEWarning, stacklevel=3)
+    warn(message)
 
 
 def _why_empty(model: Model | ClassesModel | CausesModel) -> str | None:

@@ -1,7 +1,7 @@
 """Small fits that call all kernels, as fits of all kinds of table and setting do.
 
-``python -m rpte.estimators.first_fits FILE`` compiles the kernels so and writes them to a file, for
-`rpte compile` and for wheels.
+``python -m rpte.estimators.first_fits`` leaves them in numba's cache. Given a file as well, in the
+environment of `rpte.kernels.compiled.compiling`, it writes them there (`rpte compile --output`).
 """
 
 import sys
@@ -46,7 +46,8 @@ def fit_all() -> None:
     for loss in ("squared_error", "poisson", "gamma", "tweedie"):
         RPTERegressor(loss=loss).fit(small[0], numbers)
     RPTERegressor.paper().fit(small[0], numbers)
-    RPTEClassifier().fit(small[0], several)
+    for shapes in ("one", "free"):
+        RPTEClassifier(shapes=shapes).fit(small[0], several)
     RPTEClassifier(form="rules").fit(*small)
     RPTEClassifier(lookahead=True).fit(*small)
     weights = rng.random(scale.MANY_ROWS + 1_000) + 0.5
@@ -55,12 +56,16 @@ def fit_all() -> None:
 
 
 def main() -> None:
-    """Fit, and write the kernels that this took to a file."""
+    """Fit, and write the kernels that this took to a file if one is given."""
     from rpte.kernels.compile import code_of_called
-    from rpte.kernels.compiled import write_compiled
+    from rpte.kernels.compiled import check_compiling, write_compiled
 
+    output = [Path(name) for name in sys.argv[1:]]
+    if output:
+        check_compiling()
     fit_all()
-    write_compiled(code_of_called(), Path(sys.argv[1]))
+    for path in output:
+        write_compiled(code_of_called(), path)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ KINDS: dict[type, tuple[type, ...]] = {
 }
 MOST_CLASSES = 50
 MANY_NUMBERS = 20  # different ones, which are more often counts than classes
-FEWEST_ROWS = 5  # of each of several classes: one for every fold
-SHORT = 25  # rows: in a table of fewer a fold holds fewer than 5 of all classes together
+FEWEST_ROWS = 5  # of each class: one for every fold
+ONE_CLASS = "only one class has rows with a positive weight; a classifier needs both"
 LARGEST = 2**53  # beyond it, whole numbers are not the same everywhere that a model file is read
 
 
@@ -56,34 +56,36 @@ def read_labels(y: Any, n_rows: int, columns: Sequence[str] = ()) -> tuple[Array
     return labels, classes
 
 
-def refuse_rare(
+def check_rare(
     classes: Array, cases: Sequence[int], name: Any = None, columns: Sequence[str] = ()
 ) -> None:
-    """Refuse several classes of which some have no weight, or too few cases for the folds.
+    """Refuse classes without weight; warn of those with fewer cases than inner validation folds.
 
-    The name of the target, and those of the columns beside it, tell of other tasks.
+    Where the name of the target, and those of the columns beside it, speak of another task, rare
+    classes are refused too.
     """
     counted = [(plain(c), int(n)) for c, n in zip(classes, cases, strict=True)]
     gone = [label for label, count in counted if count == 0]
+    if gone and len(counted) == 2:
+        raise InputError(ONE_CLASS)
     if gone:
         raise InputError(
             f"the classes {gone[:5]} have no rows with a positive weight; give them a weight, or "
             "leave their rows out"
         )
     rare = [(label, count) for label, count in counted if count < FEWEST_ROWS]
-    if rare and sum(cases) < SHORT:
-        warn(
-            f"y holds {len(rare)} classes with fewer than {FEWEST_ROWS} rows, in a table of "
-            f"{sum(cases)}: hardly anything can be said of them; give more rows"
-        )
-    elif rare:
-        task = task_of(classes.tolist(), name, columns)
-        said = ", ".join(f"{label!r} {count}" for label, count in rare[:5])
-        raise InputError(
-            f"y holds {len(rare)} of {len(classes)} classes with fewer than {FEWEST_ROWS} rows "
-            f"({said}): no fold can learn and test them; give rare classes a common label "
-            f"(such as 'other'), or drop their rows{'' if task == CLASSES else f'; {task}'}"
-        )
+    if not rare:
+        return
+    task = task_of(classes.tolist(), name, columns)
+    said = ", ".join(f"{label!r} {count}" for label, count in rare[:5])
+    found = f"{len(rare)} of {len(classes)} classes with fewer than {FEWEST_ROWS} rows ({said})"
+    if len(counted) > 2 and task != CLASSES:
+        raise InputError(f"y holds {found}; {task}")
+    warn(
+        f"y holds {found}: inner validation cannot test them in every fold, so hardly anything can "
+        "be learned about them; give more of their rows"
+        + (", or give rare classes a common label (such as 'other')" if len(counted) > 2 else "")
+    )
 
 
 def _one_per_row(y: Any, n_rows: int) -> Array:

@@ -12,6 +12,7 @@ from rpte.errors import InputError
 from rpte.estimators.checks import refuse_sparse
 from rpte.model.causes import one_event
 from rpte.model.interactions import interaction_rows
+from rpte.model.promises import Hints, free_promises
 from rpte.model.versions import shape_family
 from rpte.table.inputs import Inputs, require_columns
 from rpte.utils.arrays import Floats
@@ -77,9 +78,15 @@ class ModelMethodsMixin:
         inputs = self._inputs(X, allow_unknown)
         return self.model_.explain(inputs, reference).labelled(X)
 
-    def summary(self) -> str:
-        """Return the whole model as text."""
-        return self._fitted().summary()
+    def summary(self, every: bool = False) -> str:
+        """Return the model as text, as `Model.summary` does.
+
+        Parameters
+        ----------
+        every : bool
+            All terms of a model of more than 30, not the largest first and small ones in one line.
+        """
+        return self._fitted().summary(every)
 
     def audit(self, X: Any = None) -> AuditLoad:
         """Return the audit load (mu, miu, bound; iiu over the rows of `X`)."""
@@ -259,14 +266,25 @@ class ModelMethodsMixin:
 
         `gain` is what a small tree over the pair explains of held-out rows beyond an additive fit,
         in nats; `chance` is the largest gain of any pair if the additive fit were true. `group` is
-        the number of the group that the pair joined. A refusal where nobody looked: several
-        classes, numbers, `shapes="free"`.
+        the number of the group that the pair joined. A refusal where nobody looked: rules, a given
+        `l1`, `shapes="free"`.
         """
         import pandas as pd
 
         rows = interaction_rows(one_event(self._fitted(), "interactions_"))
         columns = ["first", "second", "gain", "chance", "group"]
         return pd.DataFrame(rows, columns=columns)
+
+    @property
+    def hints_(self) -> Hints:
+        """Lines on what deserves a look, and directions that cost nothing (`hints_.monotone`)."""
+        promised = free_promises(self._fitted())
+        return Hints(vars(self)["hints_"], promised)  # the lines are kept as they are
+
+    @hints_.setter
+    def hints_(self, lines: tuple[str, ...]) -> None:
+        """Take the lines: scikit-learn's callbacks copy a fit by setting its attributes."""
+        vars(self)["hints_"] = lines
 
     @property
     def feature_importances_(self) -> Floats:

@@ -55,8 +55,6 @@ def read_memory(estimator: RPTESurvival, given: Given) -> TrainingData:
     weight = read_weights(given.sample_weight, inputs.n_rows)
     check_weight(weight)
     status = find_causes(given.y, estimator.censored)
-    if status is not None:  # terms that were found for different causes may be of several kinds
-        settings = replace(settings, shapes="free")
     outcome = read_outcome(given.y, inputs.n_rows, status)
     inputs = _variables(inputs, settings.limits.excluded, given)
     noticed = notes_of(inputs)

@@ -55,8 +55,7 @@ PUBLISHED = {
     "conventions": "paper",
 }
 # What an estimator for numbers does not ask: these grow trees by the labels of two classes.
-# Effects of numbers are free shapes.
-OF_CLASSES = {"criterion": "newton", "lookahead": False, "shapes": "free"}
+OF_CLASSES = {"criterion": "newton", "lookahead": False}
 
 
 def checked_parameters(estimator: Any) -> dict[str, Any]:
@@ -142,7 +141,7 @@ def settings_for(
             f"max_inspection_units={units} with l1={l1!r}: a budget is kept by choosing among "
             "penalties; use l1='cv'"
         )
-    one = parameters["shapes"] == "one" and len(classes) < 3 and _searches(parameters)
+    one = parameters["shapes"] == "one" and _searches(parameters)
     given = {**parameters, "shapes": "one" if one else "free"}
     return Settings(**given, limits=found)
 

@@ -66,6 +66,11 @@ class RPTERegressor(
         number, levels of a category, a missing flag, two of these at once, or a leaf of a tree; no
         slopes, logs, hinges, distances or products of numbers. Costs a little accuracy where
         effects are smooth.
+    shapes : {"one", "free"}, default="one"
+        Under "one" a variable has one shape: a line, at most three steps or pieces, or disjoint
+        sets of levels, flat beyond limits inside the training data; and a group of variables that
+        interact has one tree. Under "free" terms of all kinds add up, as in version 0.1. Models
+        of ``form="rules"`` are always free.
     max_inspection_units : int, default=None
         The audit load (conditions in the whole model) that you can afford: the best model within
         it, guaranteed. None is 300 with ``l1="cv"``, and no bound with a given penalty.
@@ -141,8 +146,10 @@ class RPTERegressor(
         Their models; `at` makes a regressor of one.
     sentinels_ : dict from name to codes
         Codes such as -9 or 999 that stand apart from a number's range, which `fit` has warned of.
-    hints_ : tuple of str
-        What else deserves a look.
+    hints_ : Hints
+        `hints_.monotone` has directions of numbers that cost nothing on held-out rows, to be given
+        as `limits=Limits(monotone=...)`. Iterating yields lines on what else deserves a look, such
+        as numbers that may be codes.
 
     Notes
     -----
@@ -167,6 +174,7 @@ class RPTERegressor(
         max_component_sources: int = 8,
         limits: Limits | None = None,
         form: str = "any",
+        shapes: str = "one",
         max_inspection_units: int | None = None,
         max_fit_seconds: float | None = None,
         special_values: Mapping[str, Any] | None = None,
@@ -195,6 +203,7 @@ class RPTERegressor(
         self.max_component_sources = max_component_sources
         self.limits = limits
         self.form = form
+        self.shapes = shapes
         self.max_inspection_units = max_inspection_units
         self.max_fit_seconds = max_fit_seconds
         self.special_values = special_values

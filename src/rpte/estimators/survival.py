@@ -76,10 +76,10 @@ class RPTESurvival(
         slopes, logs, hinges, distances or products of numbers. Costs a little accuracy where
         effects are smooth.
     shapes : {"one", "free"}, default="one"
-        Under "one" a variable has one shape: a line that ends inside the training data, at most
-        three steps or pieces, or disjoint sets of levels; and a group of variables that interact
-        has one tree. Under "free" terms of all kinds add up, as in version 0.1. Several classes and
-        ``form="rules"`` are always free.
+        Under "one" a variable has one shape: a line, at most three steps or pieces, or disjoint
+        sets of levels, flat beyond limits inside the training data; and a group of variables that
+        interact has one tree. Of several causes each has shapes of its own. Under "free" terms
+        of all kinds add up, as in version 0.1. Models of ``form="rules"`` are always free.
     max_inspection_units : int, default=None
         The audit load (conditions in the whole model) that you can afford: the best model within
         it, guaranteed. None is 300 with ``l1="cv"``, and no bound with a given penalty.
@@ -157,8 +157,10 @@ class RPTESurvival(
         Their models; `at` makes an estimator of one.
     sentinels_ : dict from name to codes
         Codes such as -9 or 999 that stand apart from a number's range, which `fit` has warned of.
-    hints_ : tuple of str
-        What else deserves a look.
+    hints_ : Hints
+        `hints_.monotone` has directions of numbers that cost nothing on held-out rows, to be given
+        as `limits=Limits(monotone=...)`. Iterating yields lines on what else deserves a look, such
+        as numbers that may be codes.
 
     Notes
     -----

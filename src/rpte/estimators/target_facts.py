@@ -15,13 +15,14 @@ import numpy as np
 
 from rpte.errors import InputError
 from rpte.estimators.labels import (
+    ONE_CLASS,
+    check_rare,
     class_factors,
     positive_class,
     read_labels,
     refuse_missing,
-    refuse_rare,
 )
-from rpte.estimators.training_data import ONE_CLASS, of_classes, predicted
+from rpte.estimators.training_data import of_classes, predicted
 from rpte.model.class_target import ClassesTarget
 from rpte.model.target import AnyTarget, NumberTarget, Target
 from rpte.model.units import Moments, Plain
@@ -223,11 +224,8 @@ class LabelLook:
         place = np.searchsorted(known, labels)
         weight = weight * factors[place]
         check_total_weight(float(weight.sum()), found.counted)
-        if len(known) > 2:
-            cases = np.bincount(place, [*found.cases.values()] * (weight > 0), len(known))
-            refuse_rare(known, cases.tolist(), self.name, features)
-        elif not (weight > 0).all():
-            raise InputError(ONE_CLASS)
+        cases = np.bincount(place, [*found.cases.values()] * (weight > 0), len(known))
+        check_rare(known, cases.tolist(), self.name, features)
         label = dict(zip(found.rows, place.tolist(), strict=True))
         warn_of_follow_up(self.name, features)
         positive = None if len(known) > 2 else positive_class(self.positive, known)

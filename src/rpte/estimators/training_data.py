@@ -11,11 +11,12 @@ import numpy as np
 from rpte.errors import InputError
 from rpte.estimators.checks import read_table, warn_of_idle_groups
 from rpte.estimators.labels import (
+    ONE_CLASS,
+    check_rare,
     class_factors,
     plain,
     positive_class,
     read_labels,
-    refuse_rare,
 )
 from rpte.estimators.parameters import refuse_of_two_classes, settings_for
 from rpte.fit.settings import Settings
@@ -27,14 +28,12 @@ from rpte.rows.folds import Validation, make_validation
 from rpte.table.hints import hints_of, warn_of_sentinels
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema
-from rpte.table.table import make_table, read_weights, repetitions
+from rpte.table.table import check_total_weight, make_table, read_weights, repetitions
 from rpte.table.target import warn_of_follow_up
 from rpte.utils.arrays import Array, Floats
 
 if TYPE_CHECKING:
     from rpte.estimators.classifier import RPTEClassifier
-
-ONE_CLASS = "only one class has rows with a positive weight; a classifier needs both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +97,9 @@ def read_memory(estimator: RPTEClassifier, given: Given) -> TrainingData:
     factors = class_factors(estimator.class_weight, labels, known, weight)
     place = np.searchsorted(known, labels)
     weight = weight * factors[place]
-    if len(known) > 2:
-        counts = np.bincount(place, cases * (weight > 0), len(known)).tolist()
-        refuse_rare(known, counts, getattr(given.y, "name", None), schema.names)
+    check_total_weight(float(weight.sum()), int((weight > 0).sum()))  # before single classes
+    counts = np.bincount(place, cases * (weight > 0), len(known)).tolist()
+    check_rare(known, counts, getattr(given.y, "name", None), schema.names)
     validation = make_validation(estimator.cv, given.X, labels, given.groups)
     warn_of_idle_groups(given.groups, settings)
     positive = None if len(known) > 2 else positive_class(estimator.positive, known)

@@ -3,7 +3,7 @@
 import itertools
 import math
 import random
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,14 @@ import numpy as np
 from rpte.errors import InputError
 from rpte.export.form import Constant, Form, Operation, Value, all_nodes
 from rpte.export.inputs import CategoryInput, Code, Input, NumberInput
-from rpte.table.column import LARGEST, as_number, as_number_or_special, is_absent, level_text
+from rpte.table.column import (
+    LARGEST,
+    as_number,
+    as_number_or_special,
+    as_one_of_two,
+    is_absent,
+    level_text,
+)
 from rpte.table.inputs import columns_of
 from rpte.table.spelling import TRUTHS, plain_form, spelling_of, truth_form
 
@@ -57,10 +64,12 @@ def _cells(form: Form, given: Input, column: Any) -> list[Cell]:
     cells = column.tolist()
     if isinstance(given, CategoryInput):
         return [None if is_absent(cell) else level_text(cell) for cell in cells]
+    variable = form.model.schema[given.name]
     if not given.codes:
-        numbers = as_number(column, given.name)
+        plain = not variable.numeric
+        numbers = as_number(column, given.name) if plain else as_one_of_two(column, variable)[0]
         return [None if math.isnan(number) else float(number) for number in numbers]
-    numbers, codes = as_number_or_special(column, form.model.schema[given.name])
+    numbers, codes = as_number_or_special(column, variable)
     found: list[Cell] = []
     for number, code, cell in zip(numbers, codes, cells, strict=True):
         if code < 0:
@@ -84,16 +93,15 @@ def to_the_letter(form: Form, cells: Cells) -> Cells:
     return Cells(cells.n_rows, columns)
 
 
-def refuse_texts(texts: Mapping[str, Collection[str]], cells: Cells, why: str) -> None:
-    """Refuse rows with texts that a target reads as missing, given by column."""
-    for name, gaps in texts.items():
-        found = [(row, cell) for row, cell in enumerate(cells.columns[name]) if cell in gaps]
-        if found:
-            row, cell = found[0]
-            raise InputError(
-                f"column '{name}' holds the text {cell!r} (row {row}), {why}; set it missing in "
-                "the table to compare on"
-            )
+def refuse_texts(cells: Cells, holds: Callable[[str, str], bool], why: str) -> None:
+    """Refuse rows with texts that a target reads as another; `holds` is of a name and a text."""
+    for name, column in cells.columns.items():
+        for row, cell in enumerate(column):
+            if isinstance(cell, str) and holds(name, cell):
+                raise InputError(
+                    f"column '{name}' holds the text {cell!r} (row {row}), {why}; set it missing "
+                    "in the table to compare on"
+                )
 
 
 def probe_table(form: Form, rows: int = PROBES) -> dict[str, list[Cell]]:

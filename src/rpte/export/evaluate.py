@@ -16,7 +16,7 @@ from rpte.utils.arrays import Array, Floats
 # What every operation is, on arrays of numbers or truths.
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
     "log": logarithm, "sqrt": np.sqrt, "exp": np.exp, "if": np.where, "finite": np.isfinite,
     "sum": lambda *parts: reduce(operator.add, parts),
     "max": lambda *parts: reduce(np.maximum, parts),

@@ -11,7 +11,7 @@ inner nodes are operations:
 * ``+ - * /`` of two numbers; ``sum`` of numbers, at least one, added from left to right;
 * ``log sqrt exp`` of a number; the natural logarithm is of a positive one; ``max`` of numbers;
 * ``if`` of a condition, the number where it holds, and the number where it does not;
-* conditions: ``<= < > >=`` of two numbers, false where one is not there; ``finite`` of a product
+* conditions: ``<= < > >= ==`` of two numbers, false where one is not there; ``finite`` of a product
   that has not overflowed, false where a factor is missing; ``and`` of conditions, at least one.
 
 The rules:

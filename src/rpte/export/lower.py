@@ -90,6 +90,8 @@ def _columns(outline: Model) -> Iterator[Definition]:
 
 
 def _input(variable: Variable) -> Input:
+    if variable.numeric:
+        return NumberInput(variable.name)
     if variable.kind == "number":
         return NumberInput(variable.name, codes_of(variable.levels, variable))
     return CategoryInput(variable.name, named_levels(variable), variable.pooled)
@@ -227,7 +229,10 @@ def _holds(column: kinds.Column, schema: Schema) -> Node:
     raise TypeError(f"no form for a 0/1 column of kind {column.kind!r}")
 
 
-def _level(column: kinds.Level, variable: Variable) -> OneOf:
+def _level(column: kinds.Level, variable: Variable) -> Node:
+    if variable.numeric:
+        (level,) = column.levels
+        return apply("==", Value(column.source), Constant(float(level)))
     if variable.kind == "number":
         return OneOf(column.source, codes_of(column.levels, variable))
     if variable.pooled and variable.levels[-1] in column.levels:
@@ -259,20 +264,26 @@ def _number(column: kinds.Column, schema: Schema) -> Node:
 
 def _hinge(column: kinds.Hinge) -> tuple[tuple[Node, ...], Node]:
     """Return on which rows a hinge is not zero, and its value there."""
-    x, knot = Value(column.source), Constant(column.knot)
+    x, knot, (low, high) = Value(column.source), Constant(column.knot), column.limits
     if column.side == "above":
-        return (apply(">", x, knot),), apply("-", x, knot)
-    return (apply("<", x, knot),), apply("-", knot, x)
+        return (apply(">", x, knot),), apply("-", _kept(x, -math.inf, high), knot)
+    return (apply("<", x, knot),), apply("-", knot, _kept(x, low, math.inf))
+
+
+def _kept(x: Node, low: float, high: float) -> Node:
+    """Return a number kept between two limits, which may be infinite."""
+    kept = x
+    for sign, limit in (("<", low), (">", high)):
+        if math.isfinite(limit):
+            kept = apply("if", apply(sign, x, Constant(limit)), Constant(limit), kept)
+    return kept
 
 
 def _scale(column: kinds.Scale) -> Node:
-    x, first, last = Value(column.source), *map(Constant, (column.numbers[0], column.numbers[-1]))
+    kept = _kept(Value(column.source), *column.limits)
     if column.formula == "distance":
-        return _distance(x, first)
-    floored = apply("if", apply("<", x, first), first, x)
-    if column.formula == "clip":
-        return apply("if", apply(">", x, last), last, floored)
-    return apply(column.formula, floored)
+        return _distance(kept, Constant(column.numbers[0]))
+    return kept if column.formula == "clip" else apply(column.formula, kept)
 
 
 def _distance(a: Node, b: Node) -> Node:
@@ -308,12 +319,13 @@ def _there(column: kinds.Column, schema: Schema) -> tuple[Node, ...]:
     return (*there, apply("finite", _pair(column, schema)))
 
 
-def _most(column: kinds.Column) -> float:
+def _most(column: kinds.Number | kinds.Item) -> float:
     """Return a bound on the absolute value of a numeric column of one source."""
+    largest = max(LARGEST if math.isinf(limit) else abs(limit) for limit in column.limits)
     if isinstance(column, kinds.Hinge):
-        return LARGEST + abs(column.knot)
+        return largest + abs(column.knot)
+    if isinstance(column, kinds.Scale) and column.formula == "distance":
+        return largest + abs(column.numbers[0])
     if isinstance(column, kinds.Scale):
-        largest = max(abs(number) for number in column.numbers)
-        bounds = {"log": 1e3, "sqrt": math.sqrt(LARGEST), "clip": largest}
-        return bounds.get(column.formula, LARGEST + largest)
-    return LARGEST
+        return {"log": 1e3, "sqrt": math.sqrt(LARGEST)}.get(column.formula, largest)
+    return largest

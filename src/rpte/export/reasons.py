@@ -112,6 +112,7 @@ def _alternatives(form: Form, component: Component, source: str) -> tuple[Node, 
     found: dict[Node, None] = {}
     for value in grid(model, component, source):
         cell = float(value) if variable.kind == "number" else variable.levels[int(value)]
+        cell = float(cell) if variable.numeric else cell
         fixed = Fixed(source, cell)
         changed = (fixed.number(p.value) if source in p.sources else Line(p.name) for p in parts)
         found[fixed.number(apply("sum", *changed))] = None

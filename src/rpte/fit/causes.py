@@ -26,10 +26,12 @@ from rpte.model.causes import CausesModel
 from rpte.model.certificate import monotone_certificate
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms, joined, sum_of
-from rpte.model.verify_structure import conditions_allowed
+from rpte.model.verify_structure import conditions_allowed, is_flag
 from rpte.structure.tree import Tree, path_conditions
 from rpte.table.decimals import number_text
+from rpte.table.schema import Schema
 from rpte.table.table import Table
+from rpte.utils.arrays import Index
 from rpte.vocabulary.redundancy import Registry
 
 Part = TreeTerms | DirectTerm
@@ -50,17 +52,61 @@ def join_causes(trainings: Sequence[Training], models: Sequence[Model]) -> Cause
     """Fit all causes over one structure, made of the terms of models that were found for each."""
     settings = trainings[0].settings
     trees, direct = _admitted(list(_ranked(trainings, models)), _table(trainings[0]), settings)
-    terms, factors = term_set(trees, direct), penalty_factors(trees, direct)
+    kept = _of_one_shape(trainings, models, direct)
+    said = np.zeros(sum(len(tree.leaves) for tree in trees) + len(direct), np.bool_)
+    leaves = np.arange(len(said) - len(direct))
     fitted = []
-    for training, model in zip(trainings, models, strict=True):
+    for training, model, own in zip(trainings, models, kept, strict=True):
+        some = [direct[j] for j in own]
+        terms, factors = term_set(trees, some), penalty_factors(trees, some)
         penalty = penalty_of(model, training.rows.whole())
         estimated = estimate_terms(training, terms, factors, penalty)
         record = record_of(model, penalty, estimated)
         record["selection"] = {**record["selection"], "frontier": []}
-        fitted.append((training, estimated.trained(terms), record))
-    said = np.any([is_active(trained.coefficients) for _, trained, _ in fitted], axis=0)
-    made = [assemble(one, replace(trained, said=said), record) for one, trained, record in fitted]
+        trained = estimated.trained(terms)
+        places = np.concatenate([leaves, len(leaves) + own])
+        said[places] |= is_active(trained.coefficients)
+        fitted.append((training, trained, record, places))
+    made = [
+        assemble(training, replace(trained, said=said[places]), record)
+        for training, trained, record, places in fitted
+    ]
     return CausesModel(tuple(_named_alike(trainings, made)))
+
+
+def _of_one_shape(
+    trainings: Sequence[Training], models: Sequence[Model], direct: Sequence[DirectTerm]
+) -> list[Index]:
+    """Return the direct terms that each cause may have, by their places.
+
+    Where a variable has one shape, that is the shape found for the cause, or, where none was found
+    for it, the one that gains most for another cause.
+    """
+    every = np.arange(len(direct))
+    if trainings[0].settings.shapes == "free":
+        return [every] * len(models)
+    shapes: dict[str, dict[int, list[Part]]] = {}
+    for number, model in enumerate(models):
+        for term in model.direct:
+            if (name := _shape_of(term, model.schema)) is not None:
+                shapes.setdefault(name, {}).setdefault(number, []).append(term)
+    found = []
+    for number in range(len(models)):
+        own: dict[str, set[Key]] = {}
+        for name, by_cause in shapes.items():
+            gains = {k: _gain(trainings[k], parts) for k, parts in by_cause.items()}
+            best = number if number in by_cause else max(gains, key=lambda k: (gains[k], -k))
+            own[name] = {_key(part) for part in by_cause[best]}
+        names = [_shape_of(term, models[0].schema) for term in direct]
+        may = [n is None or term.column in own[n] for n, term in zip(names, direct, strict=True)]
+        found.append(every[np.array(may, np.bool_)])
+    return found
+
+
+def _shape_of(term: DirectTerm, schema: Schema) -> str | None:
+    """Return the variable of whose shape a term is; None for other terms."""
+    alone = len(set(term.sources)) == 1 and not is_flag(term.column, schema)
+    return term.sources[0] if alone else None
 
 
 def _table(training: Training) -> Table:
@@ -87,18 +133,19 @@ def _name(part: Part) -> str:
 
 
 def _ranked(trainings: Sequence[Training], models: Sequence[Model]) -> Iterable[_Found]:
-    """Return the parts of all models, those first that gain most.
-
-    A part gains about its variance for each event, in the logarithm of the likelihood.
-    """
+    """Return the parts of all models, those first that gain most."""
     found: dict[Key, _Found] = {}
     for training, model in zip(trainings, models, strict=True):
-        events = training.counted.target_total
         for _, part in model.parts():
             if _key(part) not in found:
                 found[_key(part)] = _Found(part, _conditions(model, part))
-            found[_key(part)].gain += events * _variance(_table(training), [part])
+            found[_key(part)].gain += _gain(training, [part])
     return sorted(found.values(), key=lambda each: (-round(each.gain, 9), _name(each.part)))
+
+
+def _gain(training: Training, parts: Sequence[Part]) -> float:
+    """Return what parts gain: about their variance for each event, in the log-likelihood."""
+    return round(training.counted.target_total * _variance(_table(training), parts), 9)
 
 
 def _conditions(model: Model, part: Part) -> int:

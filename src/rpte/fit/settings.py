@@ -95,9 +95,19 @@ class Settings:
 
     @property
     def pooling(self) -> PoolingRule:
-        """Which levels are pooled: those that could not fill a leaf, and all but the heaviest."""
-        least = 0.0 if self.paper else self.min_samples_leaf
-        return PoolingRule(least, MOST_LEVELS[self.conventions])
+        """Which levels are pooled: those that could not fill a leaf, and all but the heaviest.
+
+        Numbers of two values are yes/no, except for those with a limit that needs a number, and
+        where trees look ahead, which they do on pairs of numbers.
+        """
+        asked = self.limits.named()
+        numbers = asked["monotone"] | asked["linear_only"]
+        most = MOST_LEVELS[self.conventions]
+        if self.paper:
+            return PoolingRule(0.0, most)
+        if self.lookahead:
+            return PoolingRule(self.min_samples_leaf, most)
+        return PoolingRule(self.min_samples_leaf, most, numbers)
 
     def stage1(self) -> VocabularySettings:
         """Return the settings of Stage 1."""

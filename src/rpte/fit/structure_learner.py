@@ -22,7 +22,7 @@ from rpte.structure.structure import Structure
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index
 from rpte.vocabulary.build import vocabulary_of_shapes
-from rpte.vocabulary.products import find_products
+from rpte.vocabulary.products import Ends, find_products
 from rpte.vocabulary.shape_cache import ShapeCache
 from rpte.vocabulary.vocabulary import Vocabulary
 
@@ -72,9 +72,11 @@ class Discovery:
         vocabulary = self.structure.vocabulary.first_rows(rows)
         return replace(self, structure=replace(self.structure, vocabulary=vocabulary))
 
-    def with_products(self, start: WarmStart, settings: Settings) -> Discovery:
-        """Add products for what a start leaves."""
-        more = _with_products(self.table, self.structure.vocabulary, start, settings)
+    def with_products(
+        self, start: WarmStart, settings: Settings, ends: Ends | None = None
+    ) -> Discovery:
+        """Add products for what a start leaves, whose parts do not change beyond the ends."""
+        more = _with_products(self.table, self.structure.vocabulary, start, settings, ends)
         return replace(self, structure=replace(self.structure, vocabulary=more))
 
     def with_trees(self, most: int, settings: Settings) -> Discovery:
@@ -128,7 +130,7 @@ class StructureLearner:
                 "tell two classes apart: give criterion='newton' and lookahead=False"
             )
         least, limits = settings.min_samples_leaf, settings.limits
-        cache = ShapeCache(table, least, limits, settings.rules)
+        cache = ShapeCache(table, least, limits, settings.rules, settings.lookahead)
         return cls(table, settings, cache, Ranks(table))
 
     def mine(
@@ -193,11 +195,15 @@ def _no_trees(part: Table, score: Floats) -> Stage2:
 
 
 def _with_products(
-    table: Table, vocabulary: Vocabulary, start: WarmStart, settings: Settings
+    table: Table,
+    vocabulary: Vocabulary,
+    start: WarmStart,
+    settings: Settings,
+    ends: Ends | None = None,
 ) -> Vocabulary:
     """Return a vocabulary with products for what a start leaves; none is there twice."""
     most = min(settings.budget, scale.MOST_PRODUCTS)
-    found = find_products(table, vocabulary, start.use, start.score, most, settings.limits)
+    found = find_products(table, vocabulary, start.use, start.score, most, settings.limits, ends)
     known = set(vocabulary.columns)
     return vocabulary.with_pairs(table, tuple(pair for pair in found if pair not in known))
 

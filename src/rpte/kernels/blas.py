@@ -6,7 +6,7 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 
 @cache
@@ -39,3 +39,10 @@ def one_blas_thread() -> Iterator[None]:
             _users -= 1
             if _users == 0:
                 _limit.restore_original_limits()
+
+
+@contextmanager
+def one_openmp_thread() -> Iterator[None]:
+    """Hold what scikit-learn compiles to one thread in here: the limit is that of the caller's."""
+    with threadpool_limits(limits=1, user_api="openmp"):
+        yield

@@ -132,4 +132,17 @@ def compiling() -> Iterator[dict[str, str]]:
     """Yield the environment variables of a process that compiles all kernels for a file."""
     with TemporaryDirectory() as folder:  # so that nothing is found that is compiled otherwise
         target = {"NUMBA_CPU_NAME": processor(), "NUMBA_CPU_FEATURES": ""}
-        yield {"NUMBA_CACHE_DIR": folder, "NUMBA_DISABLE_JIT": "0", **target}
+        cache = {"NUMBA_CACHE_DIR": folder, "NUMBA_CACHE_LOCATOR_CLASSES": ""}
+        yield {**cache, "NUMBA_DISABLE_JIT": "0", **target}
+
+
+def check_compiling() -> None:
+    """Refuse to compile kernels for a file where some may be found that are compiled already.
+
+    Numba cannot write again what it has read, and what it kept is for the processor at hand only.
+    """
+    if not config.CPU_NAME or not config.CACHE_DIR or any(Path(config.CACHE_DIR).iterdir()):
+        raise SystemExit(
+            "error: a file of kernels is compiled for all processors and with an empty cache: "
+            "use rpte compile --output FILE"
+        )

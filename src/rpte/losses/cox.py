@@ -27,6 +27,10 @@ class Hazard(Poisson):
         middle = np.median(y[y > 0.0]) if (y > 0.0).any() else 0.0
         return np.where(y > 0.0, 1 + (y > middle), 0).astype(np.int64)
 
+    def dispersion(self, score: Floats, y: Floats, weight: Floats) -> float:
+        """Return one: a row has its event once, so that nothing is left to spread."""
+        return 1.0
+
 
 class Cox(Hazard):
     """Hazards with the baseline of Cox's partial likelihood."""

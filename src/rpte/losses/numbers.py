@@ -92,8 +92,12 @@ class LogLink(Loss):
         return all_weight(weight[y > 0.0])
 
     def dispersion(self, score: Floats, y: Floats, weight: Floats) -> float:
-        """Return the mean deviance of a row of a good fit, where that is less than one."""
-        return min(1.0, self.deviance(score, y, weight))
+        """Return Pearson's estimate for a good fit, the mean of (y - mean)^2 / variance, up to one.
+
+        Not the mean deviance: that is small where events are rare, however they come about.
+        """
+        mean = self.response(score)
+        return min(1.0, float(np.average(((y - mean) / self.spread(mean)) ** 2, weights=weight)))
 
     def limited(self, score: Floats) -> Floats:
         """Return scores whose exponentials are finite."""

@@ -298,11 +298,11 @@ class CausesModel:
         given = {"horizons": horizons, "strata": named(X, strata)}
         return model.explain(X, reference, **given, allow_unknown=allow_unknown)
 
-    def summary(self) -> str:
-        """Return the whole model as text."""
+    def summary(self, every: bool = False) -> str:
+        """Return the model as text; small components of a long one are a line unless `every`."""
         from rpte.model.summary import causes_summary
 
-        return causes_summary(self)
+        return causes_summary(self, every)
 
     def audit(self, X: Any = None) -> AuditLoad:
         """Count the audit load; a term counts once, whatever causes it speaks of."""

@@ -302,7 +302,7 @@ class ClassesModel(PlotMethodsMixin):
                     text = path_text(path, self.schema)
                     yield same[0], ClassTerm(trees[0].leaf_name(number), text, leaves)
             for terms in zip(*(component.direct for component in same), strict=True):
-                yield same[0], ClassTerm(terms[0].name, terms[0].text, terms)
+                yield same[0], ClassTerm(terms[0].name, terms[0].text_in(self.schema), terms)
 
     def rule_table(self) -> tuple[list[str], list[list[Any]]]:
         """Return the names of the columns of a table of all terms, and its rows."""
@@ -378,11 +378,11 @@ class ClassesModel(PlotMethodsMixin):
 
         return class_counterfactuals(self, X, to, actions=actions, most=most, answers=answers)
 
-    def summary(self) -> str:
-        """Return the whole model as text."""
+    def summary(self, every: bool = False) -> str:
+        """Return the model as text; small components of a long one are a line unless `every`."""
         from rpte.model.summary import classes_summary
 
-        return classes_summary(self)
+        return classes_summary(self, every)
 
     def audit(self, X: Any = None) -> AuditLoad:
         """Count the audit load; a term counts once, whatever classes it speaks of."""

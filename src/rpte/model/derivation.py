@@ -27,6 +27,7 @@ from rpte.columns.kinds import (
     Scale,
     Step,
     Value,
+    goes_on,
 )
 from rpte.model.survival import SurvivalTarget
 from rpte.published.items import inner_edges
@@ -37,7 +38,7 @@ from rpte.table.decimals import edge_between, short_centre, thresholds_between
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index
 from rpte.vocabulary.gain import SortedColumn, median
-from rpte.vocabulary.ramps import MARGINS, inner_limits, ramp
+from rpte.vocabulary.ramps import MARGINS, inner_limits, ramp, within
 from rpte.vocabulary.shapes import FEWEST_LEVELS, MOST_LEVELS, shapes_of
 
 if TYPE_CHECKING:
@@ -186,7 +187,8 @@ class TrainingTable:
             return self._is_flag(column)
         if isinstance(column, Step) and len(values := self.values(column.source)) == 2:
             between = thresholds_between(float(values[0]), float(values[1]), False)
-            if column.threshold in between and not self._is_flag(Value(column.source)):
+            flag = self._is_flag(Value(column.source)) and not self.one_shape
+            if column.threshold in between and not flag:
                 return True
         return self.offers(column)
 
@@ -205,20 +207,22 @@ class TrainingTable:
         if vocabulary == "shapes":
             rules = self.settings.get("form") == "rules"
             free = shapes_of(self.table, name, self.settings["min_samples_leaf"], rules).columns
-            return [*free, *self._ramps(name, free)] if self.one_shape else free
+            return [*free, *self._limited(name, free)] if self.one_shape else free
         table = self.table
         column = SortedColumn(table.inputs[name], table.y, table.weight, table.loss)
         ends = [-math.inf, *inner_edges(column, not self.paper).tolist(), math.inf]
         return [Interval(name, a, b) for a, b in pairwise(ends)]
 
-    def _ramps(self, name: str, free: list[Column]) -> list[Column]:
-        """Return the pieces of piecewise lines, for every choice of where effects end."""
+    def _limited(self, name: str, free: list[Column]) -> list[Column]:
+        """Return pieces of piecewise lines and the other shapes, as they end for each margin."""
         knots = [column.knot for column in free if isinstance(column, Hinge)]
         found: list[Column] = []
         for limits in {inner_limits(self.table, name, margin) for margin in MARGINS} - {None}:
             assert limits is not None
             ends = sorted({*limits, *(k for k in knots if limits[0] < k < limits[1])})
             found += [ramp(name, each) for each in combinations(ends, 2)]
+            shapes = (within(column, limits) for column in free if goes_on(column))
+            found += [column for column in shapes if column is not None]
         return found
 
     def _same(self, column: Column, other: Column) -> bool:
@@ -229,7 +233,7 @@ class TrainingTable:
             return self._alike(column.source, column.threshold, other.threshold)
         if isinstance(column, Hinge) and isinstance(other, Hinge):
             near = self._alike(column.source, column.knot, other.knot)
-            return near and column.side == other.side
+            return near and (column.side, column.end) == (other.side, other.end)
         if isinstance(column, Interval) and isinstance(other, Interval):
             ends = zip((column.low, column.high), (other.low, other.high), strict=True)
             mined = self.settings["vocabulary"] != "shapes"
@@ -258,7 +262,7 @@ class TrainingTable:
 
     def _floor(self, column: Scale, other: Scale) -> bool:
         """Tell whether both are logs, with a number just below the smallest positive value."""
-        if column.formula != "log" or other.formula != "log":
+        if {column.formula, other.formula} != {"log"} or column.limited or other.limited:
             return False
         values = self.values(column.source)
         smallest = float(values[values > 0][0])
@@ -324,6 +328,8 @@ def learned_from(model: Model, table: Table) -> LearnedFrom:
     validation = Validation(min(told["folds"], table.n_cases + 1))  # more folds change nothing
     sample = _searched(table, told)
     folds = validation.folds(sample)
+    if folds and len(folds[0].train.rows) != told["learned_from_rows"]:
+        folds = validation.folds(sample, copies=False)
     if not folds:  # of a sample that cannot be split nothing is learned
         return LearnedFrom(whole, whole)
     shared = TrainingTable(sample, settings) if settings["vocabulary"] == "shapes" else None

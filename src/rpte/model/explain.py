@@ -300,13 +300,16 @@ def _contributions(
 def _weighed_text(model: Model, term: DirectTerm) -> str:
     """Say a direct term; one that is not 0 or 1 with what a typical step of it adds."""
     step = typical_step(term, model.data)
-    return term.text if step is None else f"{term.text}: {step.added}"
+    text = term.text_in(model.schema)
+    return text if step is None else f"{text}: {step.added}"
 
 
 def cell_values(inputs: Inputs, name: str) -> list[float | str | None]:
     """Return a variable's cells as people know them: numbers, level names, None for missing."""
     column, variable = inputs[name], inputs.schema[name]
-    names = dict(enumerate(variable.levels)) | {MISSING: None, UNSEEN: NOT_SEEN}
+    names: dict[int, float | str | None] = {MISSING: None, UNSEEN: NOT_SEEN}
+    for code, level in enumerate(variable.levels):
+        names[code] = float(level) if variable.numeric else level
     if variable.kind == "category":
         return [names[int(code)] for code in column]
     codes = inputs.codes(name) if variable.levels else np.full(inputs.n_rows, MISSING)

@@ -128,7 +128,7 @@ missing = kind: 'missing', source: text
 level = kind: 'level', source: text, levels: [text 1]
 interval = kind: 'interval', source: text, low: number or null, high: number or null
 step = kind: 'step', source: text, threshold: number
-hinge = kind: 'hinge', source: text, knot: number, side: 'above'|'below'
+hinge = kind: 'hinge', source: text, knot: number, side: 'above'|'below', end?: number
 scale = kind: 'scale', source: text, formula: 'log'|'sqrt'|'clip'|'distance',
     low?: number, high?: number, centre?: number
 item = level|interval|step
@@ -145,7 +145,8 @@ tree = name: tree name, root: node, leaves: [leaf 2]
 direct = name: direct name, column: column, coefficient: per score, centre: number,
     scale: positive, support: amount, target_total: per score, penalty: positive
 component = name: component name, sources: [text 1], trees: [tree], direct: [direct]
-variable = name: text, levels: names, has_missing: flag, pooled: flag, kind: 'number'|'category'
+variable = name: text, levels: names, has_missing: flag, pooled: flag, kind: 'number'|'category',
+    numeric?: flag
 limits = exclude: names, linear_only: names, monotone: {direction|{direction}},
     interactions: null|[[text 2]], penalty: {positive}
 settings = max_component_sources: from 1, budget: whole, min_gain: amount, lookahead: flag,
@@ -161,8 +162,11 @@ objective = l1: positive, l1_ratio: share, value: number, kkt_residual: amount, 
 candidate = option|old option
 evaluation = tried|old tried
 selection = chosen: candidate, price: amount, compared: whole, null_deviance: null|amount,
-    frontier: [evaluation], many?: positive, interactions?: interactions
+    frontier: [evaluation], many?: positive, interactions?: interactions,
+    promises?: {direction}, reference?: reference
 pairing = variables: [text 2 2], gain: number, threshold: positive
+reference = rows: whole, deviance?: amount, gain?: amount, error?: amount, null_deviance?: amount,
+    variables?: [text 1]
 interactions = groups: [[text 2 4]], evidence: [pairing], strongest: number, threshold: amount
 round = accepted: flag, leaves: whole, step: amount, reason: text, deviance_before: amount,
     deviance_after: amount
@@ -196,7 +200,8 @@ training = rows: positive, distinct_rows: from 1, validation: validation,
     cross_validation?: cross_validation|number_validation|class_validation|survival_validation,
     calibration?: calibration, importances?: {amount}
 profiled = name: text, distinct: whole, kind: 'number'|'category', missing: share|hidden,
-    quantiles: null|[number or null 5 5], extremes: null|[number 2 2], levels: {amount|hidden}
+    quantiles: null|[number or null 5 5], extremes: null|[number 2 2], levels: {amount|hidden},
+    equal_parts?: null|[number 2 21], values?: null|[number 2 10]
 data = rows: positive, distinct_rows: null|from 1, sha256: null|hash, profile: null|[profiled]
 metrics = rows: positive, log_loss: amount, brier: share, auc: share
 number_metrics = rows: positive, deviance_explained: number or null, mae: amount, rmse: amount

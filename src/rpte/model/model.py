@@ -294,7 +294,12 @@ class Model(PlotMethodsMixin):
         rules, schema = [], self.schema
         for component, part in self.parts():
             if isinstance(part, DirectTerm):
-                read = part.name, part.text, part.sources, part.column.conditions(schema)
+                read = (
+                    part.name,
+                    part.text_in(self.schema),
+                    part.sources,
+                    part.column.conditions(schema),
+                )
                 rules.append(self._rule((component.name, "", *read), part))
                 continue
             for number, path, leaf in part.rules():
@@ -388,11 +393,11 @@ class Model(PlotMethodsMixin):
         asked |= {"exposure": exposure, "offset": offset, "horizon": horizon, "strata": strata}
         return counterfactuals(self, X, to, **asked)
 
-    def summary(self) -> str:
-        """Return the whole model as text."""
+    def summary(self, every: bool = False) -> str:
+        """Return the model as text; small components of a long one are a line unless `every`."""
         from rpte.model.summary import summary
 
-        return summary(self)
+        return summary(self, every)
 
     def audit(self, X: Any = None) -> AuditLoad:
         """Count the audit load; IIU needs rows."""

@@ -152,27 +152,37 @@ class DirectTerm(Counted):
 
         A log or a square root says both in the units of the variable: ``log of duration, from 18``.
         """
+        return self._worded(True)
+
+    def text_in(self, schema: Schema) -> str:
+        """Return the text; what a missing cell does only where training had one, or a code."""
+        read = [schema[source] for source in self.sources]
+        return self._worded(any(v.has_missing or (v.kind == "number" and v.levels) for v in read))
+
+    def _worded(self, missing: bool) -> str:
         column, centre = self.column, number_text(self.centre)
+        adds = " (missing adds 0)" if missing else ""
         if column.binary:
             return column.text
         if isinstance(column, Hinge):
             way = "up" if column.side == "above" else "down"
-            return f"{column.source}, from {number_text(column.knot)} {way} (missing adds 0)"
+            end = "" if column.end is None else f" to {number_text(column.end)}"
+            return f"{column.source}, from {number_text(column.knot)} {way}{end}{adds}"
         if not column.centred:
-            return f"{column.text} (missing adds 0)"
+            return f"{column.text}{adds}"
         if isinstance(column, Scale) and column.formula in INVERSES:
-            return self._in_units(column)
+            start = _original(column, self.centre, self.scale)
+            if start is None:
+                return f"{column.text}, less {centre}{adds}"
+            low, centre = number_text(column.numbers[0]), number_text(start)
+            counts = [f"missing counts as {centre}"] if missing else []
+            if not column.limited:
+                counts.append(f"less than {low} as {low}")
+            note = f" ({', '.join(counts)})" if counts else ""
+            return f"{column.text if column.limited else column.bare_text}, from {centre}{note}"
         words = "less" if isinstance(column, Scale) and column.formula == "distance" else "from"
-        return f"{column.text}, {words} {centre} (missing counts as {centre})"
-
-    def _in_units(self, column: Scale) -> str:
-        """Say a log or a square root with its centre in the units of the variable."""
-        low, start = number_text(column.numbers[0]), _original(column, self.centre, self.scale)
-        if start is None:
-            centre = number_text(self.centre)
-            return f"{column.text}, less {centre} (missing adds 0)"
-        centre, counts = number_text(start), f"less than {low} as {low}"
-        return f"{column.bare_text}, from {centre} (missing counts as {centre}, {counts})"
+        known = f" (missing counts as {centre})" if missing else ""
+        return f"{column.text}, {words} {centre}{known}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the term as plain JSON values."""

@@ -125,7 +125,7 @@ class _Columns:
 
 def _kind(column: Any) -> tuple[Any, ...]:
     """Return what columns must share to be computed together."""
-    words = ("side", "formula", "operation")
+    words = ("side", "formula", "limited", "operation")
     return (column.kind, *(getattr(column, word) for word in words if hasattr(column, word)))
 
 

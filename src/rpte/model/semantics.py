@@ -8,19 +8,24 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from rpte.columns.kinds import FORMULAS, column_from_dict
+from rpte.columns.kinds import FORMULAS, LIMITED, column_from_dict
 from rpte.errors import ModelFileError
 from rpte.losses import BINOMIAL, DISCRETE, LOSSES, TWEEDIE
 from rpte.losses.risk_sets import GROUPED
 from rpte.model.survival import LOSSES_OF_TIMES, SurvivalTarget
 from rpte.model.validator import Path, place, shown
+from rpte.table.column import level_text, parse_number
 from rpte.table.table import pooled_name
 
 Record = Mapping[str, Any]
 Faults = Iterator[tuple[Path, str]]
 TOLERANCE = 1e-9  # sums of weights are rounded
-# What figures of each task, and of no other, hold.
-FIGURE = {"binary": "brier", "regression": "mae", SurvivalTarget.task: "concordance"}
+# What figures of each task hold; those of no other task hold all of it.
+FIGURES = {
+    "binary": {"auc", "brier"},
+    "regression": {"mae"},
+    SurvivalTarget.task: {"concordance"},
+}
 
 
 def check_semantics(document: Record) -> None:
@@ -56,6 +61,17 @@ def _variables(schema: Record) -> Faults:
             yield (*path, "pooled"), "is true, but only a category with levels can be pooled"
         elif variable["pooled"] and levels[-1] != pooled_name(levels[:-1]):
             yield (*path, "pooled"), f"is true, but the last level is {shown(levels[-1])}"
+        if variable.get("numeric") and not _are_two_numbers(variable):
+            yield (*path, "numeric"), "is true, but the levels are not two numbers in order"
+
+
+def _are_two_numbers(variable: Record) -> bool:
+    """Tell whether a variable is a category whose levels are two numbers in order."""
+    levels = variable["levels"]
+    numbers = [n for text in levels if (n := parse_number(text)) is not None]
+    spelled = [level_text(number) for number in numbers] == list(levels)
+    whole = variable["kind"] == "category" and not variable["pooled"] and spelled
+    return whole and len(numbers) == 2 and numbers[0] < numbers[1]
 
 
 def _twice(names: list[str], path: Path) -> Faults:
@@ -263,6 +279,10 @@ def _column(column: Record, path: Path, variables: Record) -> Faults:
     low, high = column.get("low"), column.get("high")
     if low is not None and high is not None and not low < high:
         yield (*path, "high"), f"is {shown(high)}, not above low, {shown(low)}"
+    if "end" in column:
+        side, knot, end = column["side"], column["knot"], column["end"]
+        if end == knot or (end > knot) != (side == "above"):
+            yield (*path, "end"), f"is {shown(end)}, not {side} the knot, {shown(knot)}"
 
 
 def _parts(pair: Record, path: Path) -> Faults:
@@ -277,7 +297,8 @@ def _parts(pair: Record, path: Path) -> Faults:
 
 
 def _formula(column: Record, path: Path) -> Faults:
-    formula, needed = column["formula"], FORMULAS[column["formula"]]
+    formula = column["formula"]
+    needed = (LIMITED if "high" in column else FORMULAS)[formula]
     for name in ("low", "high", "centre"):
         if (name in column) != (name in needed):
             word = f"lacks '{name}'" if name in needed else f"has '{name}'"
@@ -286,6 +307,9 @@ def _formula(column: Record, path: Path) -> Faults:
         yield (*path, "low"), f"is {shown(column['low'])}; that of a logarithm must be above 0"
     if formula == "sqrt" and column["low"] < 0:
         yield (*path, "low"), f"is {shown(column['low'])}; that of a square root must be at least 0"
+    centre = column.get("centre")
+    if centre is not None and not column.get("low", centre) <= centre <= column.get("high", centre):
+        yield (*path, "centre"), f"is {shown(centre)}, not between low and high"
 
 
 def _settings(document: Record, variables: Record) -> Faults:
@@ -327,7 +351,7 @@ def _training(document: Record) -> Faults:
     if any(isinstance(mean, list) for mean in training["mean_contributions"].values()):
         yield ("training", "mean_contributions"), "must hold numbers: the model has one score"
     figures = training.get("cross_validation")
-    if figures is not None and FIGURE[document["task"]] not in figures:
+    if figures is not None and not FIGURES[document["task"]] <= set(figures):
         yield (
             ("training", "cross_validation"),
             f"is not of the task '{document['task']}'",
@@ -368,7 +392,7 @@ def _ledger(document: Record) -> Faults:
             figures, path = entry[when]["metrics"], ("ledger", number, when)
             if isinstance(entry[when]["intercept"], list):
                 yield (*path, "intercept"), "must be a number: the model has one score"
-            if figures is not None and FIGURE[document["task"]] not in figures:
+            if figures is not None and not FIGURES[document["task"]] <= set(figures):
                 yield (*path, "metrics"), f"are not of the task '{document['task']}'"
 
 
@@ -416,3 +440,9 @@ def _profile(profile: list[Any], variables: list[Any]) -> Faults:
             yield (*path, number), f"is not of the variable {shown(variable['name'])}"
         if set(column["levels"]) != set(variable["levels"]):
             yield (*path, number, "levels"), "are not those of the schema"
+        for key, once in (("equal_parts", False), ("values", True)):
+            numbers = column.get(key) or []
+            if numbers and column["kind"] != "number":
+                yield (*path, number, key), "goes with a number only"
+            if numbers != sorted(set(numbers) if once else numbers):
+                yield (*path, number, key), "is not in order"

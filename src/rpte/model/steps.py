@@ -9,7 +9,8 @@ Where that is 0 or not known, the step is one standard deviation of the column, 
 has: of products, sums, differences and distances, of numbers that count where a condition holds, of
 a hinge whose knot lies beyond the quartiles, and where the profile hides the quartiles or is not
 there. Steps are rounded to two digits, and what is said of a step is said of the rounded one. The
-step of a log is told as a factor of its variable: twice as much.
+step of a log is told as a factor of its variable: twice as much. Every other step says which way it
+goes: each 11 less of a variable that counts below a number, each 11 more of any other.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rpte.columns.kinds import Column, Hinge, Scale, Value
+from rpte.columns.kinds import Column, Hinge, Pair, Scale, Value
 from rpte.losses import Loss
 from rpte.model.parts import INVERSES, DirectTerm, Leaf
 from rpte.table.decimals import number_text
@@ -28,7 +29,12 @@ if TYPE_CHECKING:
     from rpte.model.model import Model
 
 IQR, SD = "interquartile range", "standard deviation"
-UNITS = {"log": " of the log", "sqrt": " of the root"}  # that are not those of the variable
+UNITS = {
+    "log": " of the log",
+    "sqrt": " of the root",
+    "distance": " of the distance",
+    "absolute difference": " of the distance",
+}  # that are not those of the variable; of a pair else its operation
 UNKNOWN = (None,) * 5  # quantiles
 NO_PROFILE = {"quantiles": UNKNOWN}
 WHAT_STEP = "one interquartile range in training, else one standard deviation"
@@ -50,7 +56,8 @@ class TypicalStep:
     measure : str
         What the size is: "interquartile range" or "standard deviation".
     words : str
-        The size as people read it: ``per 14``, or ``for 2 times as much`` of a log.
+        The size and its direction as people read it: ``for each 14 more``, ``for each 11 less`` of
+        what counts below a number, or ``for 2 times as much`` of a log.
     effect : float
         What the step adds to the score: coefficient times size.
     """
@@ -62,11 +69,11 @@ class TypicalStep:
 
     @property
     def added(self) -> str:
-        """What the step adds to the score, in words: ``+0.5988 per 14``."""
+        """What the step adds to the score, in words: ``+0.5988 for each 14 more``."""
         return f"{self.effect:+.4g} {self.words}"
 
     def text(self, loss: Loss) -> str:
-        """Return what the step does as people compare it: ``odds ratio 1.82 per 14``."""
+        """Return what the step does as people compare it: ``odds ratio 1.82 for each 14 more``."""
         if loss.link == "identity":
             return self.added
         return f"{loss.effect_name} {loss.effect(self.effect):.4g} {self.words}"
@@ -133,8 +140,22 @@ def _worded(column: Column, size: float) -> tuple[float, str]:
             return math.log(factor), f"for {number_text(factor)} times as much"
     rounded = float(f"{size:.1e}")
     size = rounded if math.isfinite(rounded) else size
-    of = UNITS.get(column.formula, "") if isinstance(column, Scale) else ""
-    return size, f"per {'unit' if size == 1.0 else number_text(size)}{of}"
+    return size, f"for each {number_text(size)} {_direction(column)}"
+
+
+def unit_words(column: Column) -> str:
+    """Return what a coefficient is of: a unit more, or a unit less."""
+    return "per unit less" if _direction(column).startswith("less") else "per unit"
+
+
+def _direction(column: Column) -> str:
+    """Return which way a step of a column goes: more or less of its variable, or of a formula."""
+    if isinstance(column, Pair) and column.conditional:
+        return _direction(column.right if column.left.binary else column.left)
+    if isinstance(column, Pair):
+        return "more" + UNITS.get(column.operation, f" of the {column.operation}")
+    below = isinstance(column, Hinge) and column.side == "below"
+    return ("less" if below else "more") + UNITS.get(getattr(column, "formula", ""), "")
 
 
 def _movement(column: Value | Hinge | Scale, low: float, high: float) -> float:
@@ -143,7 +164,8 @@ def _movement(column: Value | Hinge | Scale, low: float, high: float) -> float:
         return high - low
     if isinstance(column, Hinge):
         sign = 1.0 if column.side == "above" else -1.0
-        ends = [max(0.0, sign * (x - column.knot)) for x in (low, high)]
+        reach = column.limits[1] - column.limits[0]
+        ends = [min(max(0.0, sign * (x - column.knot)), reach) for x in (low, high)]
         return abs(ends[1] - ends[0])
     if column.formula == "distance":
         return 0.0

@@ -6,14 +6,19 @@ Figures are of the fit, repeated in folds of the training table: an edit of the 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from rpte.losses import BINOMIAL, Loss
 from rpte.model.check import monotone_texts
+from rpte.model.importance import RECORD as IMPORTANCES
 from rpte.model.intervals import RECORD as CALIBRATION
 from rpte.model.intervals import calibration_text
 from rpte.model.parts import DirectTerm, Leaf, TreeTerms
+from rpte.model.promises import free_promises, promise_lines
 from rpte.model.steps import RATIOS_NOTE, STEPS_NOTE, per_step, step_text, step_words, steps_text
 from rpte.model.survival import SurvivalTarget
 from rpte.structure.tree import Branch, Condition
@@ -27,32 +32,70 @@ if TYPE_CHECKING:
 RECORD = "cross_validation"  # the field of the training record
 NAMES = {
     "concordance": "concordance", "auc": "AUC", "log_loss": "log-loss", "brier": "Brier score",
-    "brier_explained": "less than of the Kaplan-Meier curve", "accuracy": "accuracy",
+    "brier_explained": "share by which that is below the Kaplan-Meier curve's",
+    "accuracy": "accuracy",
     "deviance_explained": "deviance explained", "gini": "Gini index",
     "calibration_ratio": "calibration ratio", "mae": "mean absolute error",
     "rmse": "root mean squared error", "miu": "conditions",
 }  # fmt: skip
+LONG = 30  # terms from which on a summary tells the largest components first, and folds others
+NAMED = 6  # variables that the line on folded components names
 OVER_TIME = "Brier score over time"
 MEAN_AUC = "mean AUC (one class against the rest)"
 
 
-def summary(model: Model) -> str:
-    """Return the model as readable text: every tree, every direct term, nothing left out."""
+def summary(model: Model, every: bool = False) -> str:
+    """Return the model as readable text: every tree and every direct term.
+
+    Of a long model the largest components come first, and small ones are one line unless `every`.
+    """
     lines = [*head_lines(model), f"{model.intercept:+9.4f}  intercept"]
-    for component in model.components:
+    kept, folded = _largest(model, every)
+    for component in (model.components[place] for place in kept):
         lines += ["", f"{component.name}: {', '.join(component.sources)}"]
         lines += [line for part in component.parts for line in _part_lines(model, part)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *folded, *_foot(model), *shorter_notes(model)])
 
 
-def classes_summary(model: ClassesModel) -> str:
+def _largest(model: Model | ClassesModel | CausesModel, every: bool) -> tuple[list[int], list[str]]:
+    """Return the places of the components that are told, and a line on those that are not."""
+    load = model.audit()
+    if every or load.mu <= LONG:
+        return list(range(len(model.components))), []
+    terms = Counter(rule.component for rule in model.rules())
+    sizes = model.training.get(IMPORTANCES) or {}
+    added = [sum(sizes.get(source, 0.0) for source in c.sources) for c in model.components]
+    order = sorted(range(len(added)), key=lambda place: -added[place])
+    told = [terms[model.components[place].name] for place in order]
+    count = max(1, bisect_right(list(accumulate(told)), LONG))
+    rest = order[count:]
+    if not rest:
+        return order, []
+    names = [source for place in rest for source in model.components[place].sources]
+    some = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
+    share = sum(added[place] for place in rest) / (sum(added) or 1.0)
+    size = f", {share:.0%} of all importance" if sizes else ""
+    said = f"and {counted(sum(told[count:]), 'term')} of {counted(len(names), 'variable')}{size}"
+    return order[:count], ["", f"{said} ({some}): summary(every=True) has all"]
+
+
+def _foot(model: Model | ClassesModel | CausesModel) -> list[str]:
+    """Say how long the model could have become, and how variables are kept apart."""
+    if not model.components:
+        return []
+    return ["", f"at most {model.bound} conditions were possible before training; ownership "
+            f"'{model.ownership}'"]  # fmt: skip
+
+
+def classes_summary(model: ClassesModel, every: bool = False) -> str:
     """Return a model of several classes as text: a table of coefficients for each component."""
     names = [str(label) for label in model.classes]
     width = max(9, *(min(len(name), 14) for name in names)) + 1
     lines = head_lines(model)
     lines += ["", "".join(f"{name[:14]:>{width}}" for name in names)]
     lines.append("".join(f"{each:+{width}.4f}" for each in model.intercepts) + "  intercepts")
-    for same in zip(*model.by_class, strict=True):
+    kept, folded = _largest(model, every)
+    for same in (tuple(own[place] for own in model.by_class) for place in kept):
         lines += ["", f"{same[0].name}: {', '.join(same[0].sources)}"]
         for trees in zip(*(component.trees for component in same), strict=True):
             lines.append(f"{'':{width * len(names)}}  {trees[0].name}")
@@ -63,9 +106,9 @@ def classes_summary(model: ClassesModel) -> str:
                 lines.append(f"{sizes}  {text}{counts}")
         for terms in zip(*(component.direct for component in same), strict=True):
             counts = f"  (n={terms[0].support:g})" if terms[0].column.binary else ""
-            said = f"{terms[0].name}  {terms[0].text}{counts}{steps_text(terms, model.data)}"
-            lines.append(f"{_sizes(terms, width)}  {said}")
-    return "\n".join(lines)
+            said = f"{terms[0].text_in(model.schema)}{counts}{steps_text(terms, model.data)}"
+            lines.append(f"{_sizes(terms, width)}  {terms[0].name}  {said}")
+    return "\n".join([*lines, *folded, *_foot(model), *shorter_notes(model)])
 
 
 def _sizes(terms: Sequence[Leaf | DirectTerm], width: int) -> str:
@@ -74,7 +117,7 @@ def _sizes(terms: Sequence[Leaf | DirectTerm], width: int) -> str:
     return "".join(f"{each:>{width}}" for each in said)
 
 
-def causes_summary(model: CausesModel) -> str:
+def causes_summary(model: CausesModel, every: bool = False) -> str:
     """Return a model of several causes as text: hazard ratios of each term, by cause."""
     names = [target.outcome for target in model.targets]
     width = max(9, *(min(len(name), 14) for name in names)) + 1
@@ -83,7 +126,10 @@ def causes_summary(model: CausesModel) -> str:
     lines += [target.baseline_text for target in model.targets[1:]]
     lines += ["", "".join(f"{name[:14]:>{width}}" for name in names) + "  hazard ratios"]
     effect, before, words = model.models[0].loss.effect, "", step_words(model.outline)
-    for rule in model.rules():
+    kept, folded = _largest(model, every)
+    places = {model.components[place].name: n for n, place in enumerate(kept)}
+    told = [rule for rule in model.rules() if rule.component in places]
+    for rule in sorted(told, key=lambda rule: places[rule.component]):
         if rule.component != before:
             inside = next(c for c in model.components if c.name == rule.component)
             lines += ["", f"{rule.component}: {', '.join(inside.sources)}"]
@@ -93,7 +139,7 @@ def causes_summary(model: CausesModel) -> str:
         ratios = "".join(f"{each:>{width}}" for each in said)
         step = f": {words[rule.term]}" if rule.term in words else ""
         lines.append(f"{ratios}  {rule.term}  {rule.conditions}{step}  (n={rule.support:g})")
-    return "\n".join(lines)
+    return "\n".join([*lines, *folded, *_foot(model)])
 
 
 def head_lines(model: Model | ClassesModel) -> list[str]:
@@ -110,11 +156,8 @@ def _step_notes(model: Model | ClassesModel, note: str) -> list[str]:
 
 def _load_line(model: Model | ClassesModel | CausesModel) -> str:
     load = model.audit()
-    return (
-        f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')} to read (bound before "
-        f"training: {model.bound}); {counted(len(model.components), 'component')}, ownership "
-        f"'{model.ownership}'"
-    )
+    parts = counted(len(model.components), "component")
+    return f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')} to read, in {parts}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -130,7 +173,8 @@ def _notes(model: Model | ClassesModel) -> list[str]:
     notes += [f"limit: {limit} {limits[limit]}" for limit in others if limits[limit]]
     if isinstance(model.target, SurvivalTarget):
         notes.append(model.target.baseline_text)
-    notes += _interaction_notes(model)
+    notes += [*_interaction_notes(model), *promise_lines(free_promises(model))]
+    notes += [] if (missed := missed_text(model)) is None else [missed]
     factors = model.training.get("class_factors", [1.0, 1.0])
     if set(factors) != {1.0}:
         pairs = zip(model.classes, factors, strict=True)
@@ -160,6 +204,43 @@ def _interaction_notes(model: Model | ClassesModel) -> list[str]:
     return [f"interacting variables: {groups} (held-out gain {gain}, of chance at most {chance})"]
 
 
+def missed_text(model: Model | ClassesModel) -> str | None:
+    """Say how much more a black box explains, where the fit has found that it is much."""
+    found = (model.training.get("selection") or {}).get("reference")
+    if not found or "variables" not in found:
+        return None
+    null, left = found["null_deviance"], found["deviance"]
+    shares = [1.0 - left / null, 1.0 - (left - found["gain"]) / null]
+    own, other = (f"{100.0 * max(0.0, share):.0f} %" for share in shares)
+    return (
+        f"of rows not seen, boosted trees explain {other} of the deviance and the best model that "
+        f"the search found {own}; what it misses depends on {', '.join(found['variables'])}"
+    )
+
+
+def shorter_notes(model: Model | ClassesModel) -> list[str]:
+    """Say which shorter model validates within one standard error, and what it costs."""
+    selection = model.training.get("selection") or {}
+    shown, null = selection.get("frontier") or [], selection.get("null_deviance")
+    load = model.audit().miu
+    own = [point for point in shown if point["miu"] == load]
+    if not own or not null or model.ledger:
+        return []
+    enough = own[0]["deviance"] + own[0]["error"]
+    short = next(point for point in shown if point["deviance"] <= enough)
+    if short["miu"] >= load:
+        return []
+    now, then = (f"{100.0 * (1.0 - point['deviance'] / null):.1f} %" for point in (own[0], short))
+    most = short["miu"]
+    explain = "explains" if most == 1 else "explain"
+    return [
+        "",
+        f"shorter: {counted(most, 'condition')} instead of {load} {explain} {then} of the deviance "
+        f"instead of {now} (validated; within one standard error): clf.at(miu={most}), or fit "
+        f"with max_inspection_units={most}",
+    ]
+
+
 def stopped_note(model: Model | ClassesModel) -> str | None:
     """Say that the clock has stopped the search, if it has."""
     stopped = model.training["validation"].get("stopped")
@@ -176,7 +257,7 @@ def _part_lines(model: Model, part: TreeTerms | DirectTerm) -> Iterator[str]:
     if isinstance(part, DirectTerm):
         counts = _counts(model, part) if part.column.binary else ""
         step = step_text(part, model.data, model.loss)
-        yield f"{part.coefficient:+9.4g}  {part.name}  {part.text}{counts}{step}"
+        yield f"{part.coefficient:+9.4g}  {part.name}  {part.text_in(model.schema)}{counts}{step}"
     else:
         yield f"{'':9}  {part.name}"
         for text, number in tree_lines(model.schema, part, part.tree.root, "    "):
@@ -231,7 +312,13 @@ def figures_text(record: Mapping[str, Any], loss: Loss = BINOMIAL) -> str:
     how = f"{record['folds']}-fold cross-validation of {record['rows']:,} rows{kept}"
     names = figure_names(record, loss)
     known = [name for name in names if name != "miu" and record[name] is not None]
-    said = ", ".join(f"{names[name]} {figure_text(record, name)}" for name in known)
+    said = ", ".join(
+        f"{names[name]} {figure_text(record, name)}" for name in known if name != "brier_explained"
+    )
+    below = record["brier_explained"]["mean"] if "brier_explained" in known else None
+    if below is not None:  # the last of them
+        way = "lower" if below >= 0.0 else "higher"
+        said += f", which is {abs(below):.1%} {way} than that of the Kaplan-Meier curve"
     return f"on rows not seen ({how}): {said}"
 
 

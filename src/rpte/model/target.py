@@ -82,7 +82,9 @@ class Target:
 
     @property
     def _prefix(self) -> str:
-        return "" if self.name is None else f"{self.name} = "
+        if self.name is None:  # a number alone would be read as an amount
+            return "" if isinstance(self.outcome, str) else "class "
+        return f"{self.name} = "
 
     @property
     def other(self) -> Label:

@@ -60,7 +60,7 @@ def check_unknown(
         if not model.schema[name].pooled:
             said.append(text)
     if said:
-        warn(f"{'; '.join(said)}; they count as none of the known levels", stacklevel=5)
+        warn(f"{'; '.join(said)}; they count as none of the known levels")
 
 
 def _said(name: str, unknown: Mapping[str, int], present: int) -> str:

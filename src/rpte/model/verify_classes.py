@@ -28,6 +28,7 @@ from rpte.model.verify_table import (
     TABLE,
     TOLERANCE,
     VALUE_TOLERANCE,
+    alike,
     contributions_sum,
     counts_alone,
     largest_lambda,
@@ -205,7 +206,7 @@ def same_classes_table(model: ClassesModel, table: Table) -> list[Check]:
         "distinct rows": (stored["distinct_rows"], found["distinct_rows"]),
         **{f"weight of the class {label!r}": (a, b) for label, a, b in of_classes},
         "sha256": (stored["sha256"], found["sha256"]),
-        "profile": (stored["profile"], found["profile"]),
+        "profile": (stored["profile"] or [], alike(stored, found)),
     }
     if stored["sha256"] is None:
         return counts_alone(pairs)

@@ -16,9 +16,12 @@ from rpte.columns.kinds import (
     Interval,
     Level,
     Missing,
+    Pair,
     Scale,
     Step,
     Value,
+    goes_on,
+    one_source,
 )
 from rpte.columns.units import MOST_CONDITIONS, bound_under
 from rpte.model.certificate import monotone_directions, stage3_tolerance
@@ -28,6 +31,7 @@ from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, joined
 from rpte.model.survival import SurvivalTarget
 from rpte.structure.tree import Condition, Tree, leaf_numbers
 from rpte.table.column import MISSING, UNSEEN
+from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema, Variable
 from rpte.utils.arrays import Floats
@@ -47,6 +51,7 @@ def structure_checks(model: Model) -> list[Check]:
         [check(model) for check in one_each]
         + yes_or_no(model)
         + one_shape(model)
+        + no_extrapolation(model)
         + recorded_objective(model)
     )
     return [*checks, adds_up(model), as_asked_for(model)]
@@ -164,27 +169,25 @@ def one_shape(model: Model) -> list[Check]:
     """Every variable has one shape, where the parameters ask for it.
 
     A number has one line or log, at most three steps or pieces; sets of levels do not overlap.
-    Lines and pieces end inside the data; a log and a distance go on.
     """
     if model.settings.get("shapes") != "one":
         return []
     by_source: dict[str, list[DirectTerm]] = {}
     for term in model.direct:
-        if len(set(term.sources)) == 1 and not _is_flag(term.column, model.schema):
+        if len(set(term.sources)) == 1 and not is_flag(term.column, model.schema):
             by_source.setdefault(term.sources[0], []).append(term)
-    linear = set(model.settings["limits"]["linear_only"])
-    faults = [f for name, terms in by_source.items() for f in _shape_faults(name, terms, linear)]
+    faults = [f for name, terms in by_source.items() for f in _shape_faults(name, terms)]
     evidence = f"{len(by_source)} variables with terms of their own, each of one kind"
     return [checked("one shape per variable", faults, evidence)]
 
 
-def _is_flag(column: Column, schema: Schema) -> bool:
+def is_flag(column: Column, schema: Schema) -> bool:
     """Tell whether a column may stand beside any shape: missing, or a special code."""
     number = schema[column.sources[0]].kind == "number"
     return isinstance(column, Missing) or (isinstance(column, Level) and number)
 
 
-def _shape_faults(name: str, terms: list[DirectTerm], linear: set[str]) -> Iterator[str]:
+def _shape_faults(name: str, terms: list[DirectTerm]) -> Iterator[str]:
     columns = [term.column for term in terms]
     kinds = {column.kind for column in columns}
     levels = [level for c in columns if isinstance(c, Level) for level in c.levels]
@@ -194,8 +197,45 @@ def _shape_faults(name: str, terms: list[DirectTerm], linear: set[str]) -> Itera
         yield f"{name} has {len(columns)} terms, more than {MOST_TERMS}"
     if len(levels) > len(set(levels)):
         yield f"{name} has sets of levels that overlap"
-    if any(isinstance(c, (Value, Hinge)) for c in columns) and name not in linear:
-        yield f"{name} has an effect that does not end inside the data"
+
+
+def no_extrapolation(model: Model) -> list[Check]:
+    """No effect of a number changes beyond limits, where every variable has one shape.
+
+    The limits are inside the range of the training values, if the profile tells it. Numbers that
+    the user made `linear_only` have a slope without an end.
+    """
+    if model.settings.get("shapes") != "one":
+        return []
+    linear = set(model.settings["limits"]["linear_only"])
+    known = {} if UNMET_MISSING in withdrawn(model) else _extremes(model)
+    faults, numbers = [], set[str]()
+    for name, column in _numeric(model):
+        numbers |= {*column.sources} - linear
+        if goes_on(column) and not linear.issuperset(column.sources):
+            faults.append(f"{name} has an effect that does not end inside the data")
+        for part in one_source(column):
+            least, most = known.get(part.source) or (-math.inf, math.inf)
+            ends = [end for end in part.limits if math.isfinite(end) and not least <= end <= most]
+            faults += [f"{name} ends at {number_text(end)}, outside of the data" for end in ends]
+    evidence = (
+        f"numbers read: {len(numbers)}; each adds the same beyond printed limits inside the data"
+    )
+    return [checked("no extrapolation", faults, evidence)]
+
+
+def _extremes(model: Model) -> dict[str, tuple[float, float] | None]:
+    """Return the range of the training values of each number that the profile tells."""
+    return {each["name"]: each.get("extremes") for each in model.data.get("profile") or ()}
+
+
+def _numeric(model: Model) -> Iterator[tuple[str, Column]]:
+    """Yield the numbers that direct terms add, and those made of others that trees test."""
+    yield from ((term.name, term.column) for term in model.direct if not term.column.binary)
+    for tree in model.trees:
+        for split in tree.tree.splits:
+            if isinstance(split.column, Pair) and split.threshold is not None:
+                yield tree.name, split.column
 
 
 def load_within_bound(model: Model) -> Check:

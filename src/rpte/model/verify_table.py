@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -240,7 +240,7 @@ def same_table(model: Model, rows: Rows) -> list[Check]:
     checks = [checked(TABLE, faults, f"sha256 {found['sha256']}, as stored")]
     if stored["profile"] is None:
         return checks
-    columns = zip(stored["profile"], found["profile"], strict=True)
+    columns = zip(stored["profile"], alike(stored, found), strict=True)
     faults = [f"{old['name']} is described otherwise" for old, new in columns if not near(old, new)]
     return [*checks, checked("column profile", faults, f"{len(found['profile'])} columns")]
 
@@ -249,9 +249,20 @@ def counts_alone(pairs: dict[str, tuple[Any, Any]]) -> list[Check]:
     """Compare what the file of a model has whose rows were on a cluster."""
     held = {name: pair for name, pair in pairs.items() if pair[0] is not None}
     faults = [f"{k}: stored {a}, found {b}" for k, (a, b) in held.items() if not near(a, b)]
-    told = ", ".join(f"{pair[0]:g} {name}" for name, pair in held.items())
+    told = ", ".join(f"{_in_short(pair[0])} {name}" for name, pair in held.items())
     unknown = "the model was fitted on a cluster, so its file has no hash of the training table"
     return [checked(TABLE, faults, f"{told}, as stored"), Check(NOT_CHECKED, True, unknown)]
+
+
+def _in_short(value: Any) -> str:
+    """Return a number, or those of several classes."""
+    return ", ".join(f"{each:g}" for each in np.atleast_1d(value))
+
+
+def alike(stored: Mapping[str, Any], found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the profile found, without what an older file does not tell of a column."""
+    pairs = zip(stored["profile"] or (), found["profile"] or (), strict=True)
+    return [{key: new[key] for key in new if key in old} for old, new in pairs]
 
 
 def near(a: Any, b: Any) -> bool:

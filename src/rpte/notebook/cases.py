@@ -70,8 +70,7 @@ def answer_html(answer: Answer) -> str:
 
 
 def _head(answer: Answer) -> str:
-    proof = "proved cheapest" if answer.optimal else f"none costs less than {answer.bound:.4g}"
-    return f"{answer.reached} for a cost of {answer.cost:.4g} ({proof})"
+    return f"{answer.reached} for a cost of {answer.cost:.4g} ({answer.proof})"
 
 
 def _changes(answer: Answer) -> Table:

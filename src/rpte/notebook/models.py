@@ -122,7 +122,7 @@ def _size(model: Any) -> list[str]:
     load = model.audit()
     read = f"{counted(load.mu, 'term')}, {counted(load.miu, 'condition')} to read"
     cases = f"{model.training['rows']:,.6g} training {_cases(model)}"
-    return [f"{read} (bound before training {model.bound}); ownership {model.ownership}; {cases}"]
+    return [f"{read}; {cases}"]
 
 
 def _cases(model: Any) -> str:

@@ -88,6 +88,8 @@ def _curve(display: EffectDisplay, ax: Any, k: int, several: bool) -> dict[str, 
     look = {"color": colour, "linestyle": line, "linewidth": 2.2, "zorder": 4}
     kinds = _fills(display, ax, k, colour, spread=not several)
     name = "whole effect" if display.is_whole else "own terms"
+    if display.points:
+        look |= {"linewidth": 0.8, "linestyle": ":", "marker": "o", "markersize": 6}
     kinds[name] = ax.plot(x, display.shown[k, :n], **look)[0]
     if display.has_own and not several:
         look = {"color": style.ink(), "linestyle": "--", "linewidth": 0.9, "zorder": 3}
@@ -103,12 +105,13 @@ def _fills(display: EffectDisplay, ax: Any, k: int, colour: str, spread: bool) -
         ends, look = ("band_low", "band_high"), {"color": colour, "alpha": 0.25, "linewidth": 0}
         name = BAND
     elif display.values["low"] is not None and spread:
-        ends, look = ("low", "high"), {"facecolor": "none", "edgecolor": colour, "alpha": 0.45}
-        look |= {"hatch": "....", "linewidth": 0.6, "linestyle": ":"}
+        ends, look = ("low", "high"), {"color": colour, "alpha": 0.12, "linewidth": 0}
         name = SPREAD
     else:
         return {}
     low, high = (display.known(end)[k, :n] for end in ends)
+    if display.points:
+        return {name: ax.vlines(display.x, low, high, color=colour, linewidth=1.2, zorder=2)}
     return {name: ax.fill_between(display.x, low, high, zorder=2, **look)}
 
 
@@ -118,8 +121,12 @@ def _strip(display: EffectDisplay, ax: Any) -> None:
     if display.density is not None:
         edges, shares = display.density
         heights = shares / (shares.max() or 1.0) * STRIP_TOP
+        lefts, widths = edges[:-1], np.diff(edges)
+        if display.points:  # narrow bars below the points
+            widths = np.full(len(display.x), widths.min() * 0.4)
+            lefts = display.x - widths / 2
         look |= {"align": "edge", "alpha": 0.35, "linewidth": 0, "zorder": 0}
-        ax.bar(edges[:-1], heights, np.diff(edges), **look)
+        ax.bar(lefts, heights, widths, **look)
     elif display.box is not None:
         low, first, middle, third, high = display.box
         y = STRIP_TOP / 2
@@ -134,9 +141,13 @@ def _slots(display: EffectDisplay, ax: Any, scores: Sequence[int], most: int) ->
     n, low, high = len(display.x), float(display.x[0]), float(display.x[-1])
     span, count = (high - low) or 1.0, len(display.levels)
     places = [high + span * (0.03 + SLOT * (k + 0.5)) for k in range(count)]
-    ax.set_xlim(low, high + span * (0.03 + SLOT * count) if count else high)
+    room = span * 0.06 if display.points or low == high else 0.0
+    ax.set_xlim(low - room, high + (span * (0.03 + SLOT * count) if count else room))
     if not count:
-        ax.locator_params(axis="x", nbins=most + 1)
+        if display.points:
+            ax.set_xticks(display.x, list(map(style.number, display.x)), **style.PLAIN)
+        else:
+            ax.locator_params(axis="x", nbins=most + 1)
         return
     ax.axvline(high + span * 0.015, color=style.ink(), linewidth=0.7, linestyle=":", alpha=0.7)
     for number, k in enumerate(scores):
@@ -146,6 +157,7 @@ def _slots(display: EffectDisplay, ax: Any, scores: Sequence[int], most: int) ->
     from matplotlib.ticker import MaxNLocator
 
     ticks = [t for t in MaxNLocator(most).tick_values(low, high) if low <= t <= high - 0.03 * span]
+    ticks = display.x.tolist() if display.points else ticks
     names = ["missing" if v is None else style.name(v, 10) for v in display.levels]
     ax.set_xticks([*ticks, *places], [*map(style.number, ticks), *names], **style.PLAIN)
     for label in ax.get_xticklabels()[len(ticks) :]:

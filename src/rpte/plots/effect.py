@@ -13,7 +13,7 @@ from rpte.model.effect import Cells, effect, own_parts
 from rpte.plots.band import effect_band
 from rpte.plots.display import Display
 from rpte.plots.subject import Subject, check_reference
-from rpte.report.curves import KEYS, curve_grid, reading
+from rpte.report.curves import KEYS, curve_grid, few_values, reading
 from rpte.table.column import MISSING
 from rpte.utils.arrays import Floats
 
@@ -44,7 +44,8 @@ class EffectDisplay(Display):
     labels : tuple of str
         The classes, where there are several scores.
     x : (n,)
-        Numbers at which the curve is known, both sides of every jump among them.
+        Numbers at which the curve is known, both sides of every jump among them, from the least
+        to the largest of training (by default short of the outermost four rows, which are private).
     levels : tuple of str or None
         Levels of a category, or special codes of a number; None stands for missing.
     values : mapping of str to (scores, n + levels) or None
@@ -59,7 +60,9 @@ class EffectDisplay(Display):
     density : (edges, shares) or None
         Of the numbers of the rows.
     box : list of float or None
-        Quantiles of the training rows, where there are no rows.
+        Quantiles of the training rows, where nothing more is known of them.
+    points : bool
+        Whether `x` are all different numbers of training, since they are few.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class EffectDisplay(Display):
     shares: list[float | None]
     density: tuple[Floats, Floats] | None = None
     box: Sequence[float] | None = None
+    points: bool = False
 
     @classmethod
     def from_estimator(
@@ -153,6 +157,7 @@ class EffectDisplay(Display):
             values = {key: None if v is None else v - shift for key, v in values.items()}
         told = {**reading(first, (source,), rows)}
         shares = subject.level_shares(source)
+        density = _density(subject, source, x) if number else None
         return cls(
             source,
             variable.kind,
@@ -165,8 +170,9 @@ class EffectDisplay(Display):
             reference,
             {**told, "alone": not told["shared"]},
             shares if variable.has_missing else shares[:-1],
-            _density(subject, source, x) if number else None,
-            _box(subject, source) if number and rows is None else None,
+            density,
+            _box(subject, source) if number and density is None else None,
+            number and few_values(subject.outline, source),
         )
 
     @property
@@ -233,6 +239,10 @@ def _density(subject: Subject, source: str, x: Floats) -> tuple[Floats, Floats] 
     if found is None or not len(found[0]):
         return None
     values, weight = found
+    if few_values(subject.outline, source):
+        ends = np.concatenate([x[:1] - np.diff(x[:2]) / 2, x[-1:] + np.diff(x[-2:]) / 2])
+        edges = np.concatenate([ends[:1], (x[1:] + x[:-1]) / 2, ends[1:]])
+        return edges, np.histogram(values, edges, weights=weight)[0] / weight.sum()
     inside = (values >= x[0]) & (values <= x[-1])
     different = np.unique(values[inside])
     edges = np.linspace(x[0], x[-1], BINS + 1)

@@ -20,6 +20,8 @@ from rpte.table.column import MISSING
 from rpte.table.table import checked_weights
 from rpte.utils.arrays import Floats
 
+SPREAD = 2000  # numbers that stand for those of training, in a density
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -130,7 +132,14 @@ class Subject:
         return [*(counted / weight.sum()).tolist(), absent]
 
     def numbers(self, source: str) -> tuple[Floats, Floats] | None:
-        """Return the numbers of a variable in the rows, and their weights; None without rows."""
+        """Return numbers of a variable and their weights; None if neither file nor rows have any.
+
+        Of the rows that were given; else of training, spread as the model file tells.
+        """
+        parts = self.profile(source).get("equal_parts")
+        if parts and not self.given:
+            at = (np.arange(SPREAD) + 0.5) / SPREAD * (len(parts) - 1)
+            return np.interp(at, np.arange(len(parts)), parts), np.ones(SPREAD)
         if self.rows is None:
             return None
         x = self.rows.inputs[source]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,7 +15,7 @@ from rpte.plots import style
 from rpte.plots.display import Display
 from rpte.plots.shading import shaded
 from rpte.plots.subject import Subject, check_reference
-from rpte.report.curves import covered, reading
+from rpte.report.curves import dense, reading
 from rpte.report.effect_charts import joint_note
 from rpte.table.column import MISSING
 from rpte.utils.arrays import Floats
@@ -239,11 +239,7 @@ def _axis(subject: Subject, name: str, beside_levels: bool) -> Axis:
     if variable.kind == "category":
         return _levels(subject, name)
     count = CELLS_BESIDE_LEVELS if beside_levels else CELLS
-    ends: Sequence[float] = covered(subject.outline, name, [], subject.rows)
-    inner = [] if subject.rows is None else subject.rows.quantiles(name, 0.05, 0.95)
-    if inner and inner[0] < inner[1]:
-        ends = inner
-    edges = np.linspace(ends[0], ends[1], count + 1)
+    edges = np.linspace(*dense(subject.outline, name, subject.rows), count + 1)
     middle = (edges[1:] + edges[:-1]) / 2
     return Axis(name, Cells.of_numbers(middle), edges, middle.tolist())
 

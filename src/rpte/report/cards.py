@@ -9,7 +9,7 @@ from rpte.model.effect import Background
 from rpte.model.explain import Explanation, value_text
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_text
-from rpte.model.steps import typical_step
+from rpte.model.steps import typical_step, unit_words
 from rpte.model.target import NumberTarget
 from rpte.report.curves import Record, shapes, surfaces
 from rpte.report.evidence import Evidence
@@ -92,13 +92,14 @@ def _term(model: Model, term: DirectTerm) -> Record:
     step = typical_step(term, model.data)
     return {
         "name": term.name,
-        "text": term.text,
+        "text": term.text_in(model.schema),
         "kind": term.column.kind,
         "binary": term.column.binary,
         "sources": list(term.sources),
         **_counts(model, term),
         "step": None if step is None else step.size,
         "step_words": None if step is None else step.words,
+        "unit_words": unit_words(term.column),
         "centre": term.centre,
     }
 

@@ -22,6 +22,7 @@ from rpte.model.target import NumberTarget
 from rpte.report.curves import Record, corners, covered
 from rpte.report.evidence import AnyModel
 from rpte.report.survival_performance import target_of
+from rpte.table.spelling import named_levels
 
 LARGEST = 400_000  # characters of code in a page
 SLIDER_STEPS = 100  # at least, along the range of a number
@@ -73,28 +74,30 @@ def _form(model: AnyModel, horizons: Sequence[float]) -> Form:
 
 
 def _control(model: Model, given: Input, known: Record, rows: Background | None) -> Record:
-    if isinstance(given, CategoryInput):
-        counts = known.get("levels") or {}
-        numbers = {k: n for k, n in counts.items() if k in given.levels and not isinstance(n, str)}
+    variable = model.schema[given.name]
+    if variable.kind == "category":
+        counts, levels = known.get("levels") or {}, named_levels(variable)
+        numbers = {k: n for k, n in counts.items() if k in levels and not isinstance(n, str)}
         most = max(numbers, key=lambda level: numbers[level], default=None)
-        start = most if most is not None else next(iter(given.levels), None)
+        start = most if most is not None else next(iter(levels), None)
         return {
             "name": given.name,
             "kind": "category",
-            "levels": list(given.levels),
-            "unseen": _unseen(given),
-            "pooled": given.pooled,
+            "levels": list(levels),
+            "unseen": _unseen(given, levels),
+            "pooled": variable.pooled,
             "start": start,
         }
-    variable = model.schema[given.name]
     cells = codes_of(variable.levels, variable)[: len(variable.levels)]
     codes = [{"text": text, "cell": c} for text, c in zip(variable.levels, cells, strict=True)]
     ends = _range(model, given.name, known, rows)
     return {"name": given.name, "kind": "number", "codes": codes, **ends}
 
 
-def _unseen(given: CategoryInput) -> str:
-    """Return a text that is no level of the category."""
+def _unseen(given: Input, levels: Sequence[str]) -> str:
+    """Return a text that is no level of the category; one that is a number if all levels are."""
+    if not isinstance(given, CategoryInput):
+        return str(int(levels[-1]) + 1)
     text, taken = UNSEEN, {given.form(level) for level in given.levels}
     while text in taken:
         text += "'"
@@ -105,7 +108,9 @@ def _range(model: Model, source: str, known: Record, rows: Background | None) ->
     """Return the ends, the step and the start of a slider: as curves are drawn, from the median."""
     component = next(c for c in model.components if source in c.sources)
     low, high = covered(model, source, corners(component, source), rows)
-    told = [q for q in known.get("quantiles") or [] if q is not None]
+    if low == high:
+        low, high = low - 1.0, high + 1.0
+    told = known.get("values") or [q for q in known.get("quantiles") or [] if q is not None]
     middle = (known.get("quantiles") or [None] * 5)[2]
     step = 10.0 ** math.floor(math.log10((high - low) / SLIDER_STEPS))
     whole = bool(told) and all(float(q).is_integer() for q in told) and high - low >= 2.0

@@ -18,7 +18,19 @@ from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats
 
 UNIT = "the score of a class"
-OF_ALL = ("source", "sources", "kind", "terms", "shared", "others", "averaged", "alone", "x", "y")
+OF_ALL = (
+    "source",
+    "sources",
+    "kind",
+    "terms",
+    "shared",
+    "others",
+    "averaged",
+    "alone",
+    "points",
+    "x",
+    "y",
+)
 MOST_TYPICAL, MOST_WRONG = 6, 4  # cases that are shown
 
 
@@ -52,7 +64,17 @@ def _card(model: ClassesModel, same: Sequence[Record]) -> Record:
 def _term(terms: Sequence[Record]) -> Record:
     """Return a direct term with its coefficient and the share of rows in every class."""
     first = terms[0]
-    shared = ("name", "text", "kind", "binary", "sources", "support", "step_words", "centre")
+    shared = (
+        "name",
+        "text",
+        "kind",
+        "binary",
+        "sources",
+        "support",
+        "step_words",
+        "unit_words",
+        "centre",
+    )
     return {**{key: first[key] for key in shared}, **_in_classes(terms)}
 
 

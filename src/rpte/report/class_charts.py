@@ -148,13 +148,17 @@ def class_shape_chart(
     """Return what a number adds to the score of each class, a line for each, between two ends."""
     curves = [own["curves"]["whole"] or own["curves"]["own"] for own in shape["classes"]]
     start, end = curves[0][0][0], curves[0][-1][0]
-    across = (start, end) if start < end else svg.widened(start, end)
+    across = svg.widened(start, end) if shape.get("points") or start == end else (start, end)
     name = svg.shortened(shape["source"], 50)
     plot = svg.Plot(across, (scale[0], scale[1]), name, f"adds to {shape['unit']}", *size)
     plot.line([(start, 0), (end, 0)], svg.INK, 0.8)
     told = spoken_of(shape)
     for k in told:
-        _marked(plot, k, [(x, y) for x, y in curves[k]], told.index(k) / max(len(told), 1))
+        if shape.get("points"):
+            places = [(plot.across(x), plot.down(y)) for x, y in curves[k]]
+            plot.body += [marker(k, x, y) for x, y in places]
+        else:
+            _marked(plot, k, [(x, y) for x, y in curves[k]], told.index(k) / max(len(told), 1))
     if box and None not in box:
         plot.body.append(svg.box([plot.across(q) for q in box], plot.height - svg.BOTTOM - 5, 3))
     ends = {k: plot.down(curves[k][-1][1]) for k in told}

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from rpte.audit.grid import bends, centres, columns_on, jumps, profile_of
-from rpte.model.effect import Background, Cells, effect, joint_effect, own_parts, shared_parts
+from rpte.model.effect import (
+    OUTER,
+    Background,
+    Cells,
+    effect,
+    joint_effect,
+    own_parts,
+    shared_parts,
+)
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, sum_of
 from rpte.table.column import MISSING
@@ -18,7 +26,7 @@ from rpte.utils.arrays import Floats
 
 Record = dict[str, Any]  # plain values, as JSON holds them
 STEPS = 160  # points of a curve beside its corners
-ROOM = 0.12  # share of its range by which a curve goes on at both ends
+TOLERANCE = 1 / 2000  # share of a curve's height by which it may be drawn off
 GRID_CELLS, MOST_GRID_LEVELS = 18, 12  # along a number, of a category
 KEYS = ("whole", "own", "low", "high")
 
@@ -26,9 +34,8 @@ KEYS = ("whole", "own", "low", "high")
 def shapes(model: Model, component: Component, rows: Background | None) -> list[Record]:
     """Return the shape of each variable of a component.
 
-    Shared terms are averaged over `rows`, whose range the curves cover. Without rows that is the
-    training profile's range, a variable's own terms are all that can be shown, and a variable
-    without any is left out.
+    The curves cover the training range. Shared terms are averaged over `rows`; without rows a
+    variable's own terms are all that can be shown, and a variable without any is left out.
     """
     drawn = [s for s in component.sources if rows is not None or own_parts(component, s)]
     return [shape(model, component, source, rows) for source in drawn]
@@ -40,6 +47,7 @@ def shape(model: Model, component: Component, source: str, rows: Background | No
     found = {"source": source, "kind": variable.kind, **reading(component, (source,), rows)}
     found["unit"] = model.target.score_unit
     found["alone"] = not found["shared"]
+    found["points"] = few_values(model, source)
     names = [*variable.levels, *([None] if variable.has_missing else [])]  # None: missing
     codes = [MISSING if name is None else place for place, name in enumerate(names)]
     values = effect(component, model.schema, source, Cells.of_codes(codes), rows)
@@ -51,7 +59,8 @@ def shape(model: Model, component: Component, source: str, rows: Background | No
     if variable.kind == "number":
         grid = curve_grid(model, component, source, rows)
         heights = effect(component, model.schema, source, Cells.of_numbers(grid), rows)
-        found["curves"] = {key: _simplified(grid, getattr(heights, key)) for key in KEYS}
+        allowed = 0.0 if found["points"] else TOLERANCE
+        found["curves"] = {key: _simplified(grid, getattr(heights, key), allowed) for key in KEYS}
     return found
 
 
@@ -69,12 +78,23 @@ def reading(component: Component, names: tuple[str, ...], rows: Background | Non
 
 
 def curve_grid(model: Model, component: Component, source: str, rows: Background | None) -> Floats:
-    """Return the numbers at which a curve is drawn: its range, and both sides of every corner."""
+    """Return the numbers at which a curve is drawn: its range, and both sides of every corner.
+
+    Of few different numbers in training, these.
+    """
+    if few_values(model, source):
+        return np.array(profile_of(model, source)["values"])
     found = corners(component, source)
     low, high = covered(model, source, found, rows)
     inside = np.array([c for c in sorted(found) if low <= c <= high])
     beside = np.concatenate([np.nextafter(inside, -np.inf), inside, np.nextafter(inside, np.inf)])
+    beside = beside[(beside >= low) & (beside <= high)]
     return np.unique(np.concatenate([np.linspace(low, high, STEPS), beside])) + 0.0
+
+
+def few_values(model: Model, source: str) -> bool:
+    """Tell whether the file has all different numbers of a variable, since they are few."""
+    return bool(profile_of(model, source).get("values"))
 
 
 def corners(component: Component, source: str) -> set[float]:
@@ -87,22 +107,34 @@ def corners(component: Component, source: str) -> set[float]:
 def covered(
     model: Model, source: str, corners: Iterable[float], rows: Background | None
 ) -> tuple[float, float]:
-    """Return the ends of a curve: beyond nine tenths of the cases, short of single extremes."""
-    ends = [] if rows is None else rows.quantiles(source, 0.0, 0.05, 0.95)
+    """Return the ends of a curve: of the training values, as far as the file has them.
+
+    Where an older file or one without a profile has none, those of the rows, or of corners.
+    """
     profile = profile_of(model, source)
     told = [*(profile.get("extremes") or ()), *(profile.get("quantiles") or ())]
-    known = [*corners, *(ends[1:] or [float(number) for number in told if number is not None])]
-    floor = 0.0 if ends and ends[0] >= 0 else -np.inf
-    low, high = (min(known), max(known)) if known else (0.0, 0.0)
-    room = (high - low) * ROOM or 1.0
-    return max(low - room, min(floor, low)), high + room
+    known = profile.get("equal_parts") or ([] if rows is None else rows.quantiles(source, 0.0, 1.0))
+    known = known or [*corners, *(float(number) for number in told if number is not None)]
+    return (min(known), max(known)) if known else (0.0, 0.0)
 
 
-def _simplified(x: Floats, y: Floats | None) -> list[list[float]] | None:
-    """Keep the corners of a line: all else lies between them, to a two-thousandth of its height."""
+def dense(model: Model, source: str, rows: Background | None) -> tuple[float, float]:
+    """Return the ends of a map along a number: nine tenths of the values, as far as known."""
+    parts = profile_of(model, source).get("equal_parts")
+    shares = np.linspace(0.0, 1.0, len(parts or ()))
+    ends = [] if rows is None else rows.quantiles(source, OUTER, 1.0 - OUTER)
+    if parts:
+        ends = np.interp([OUTER, 1.0 - OUTER], shares, parts).tolist()
+    return (ends[0], ends[1]) if ends and ends[0] < ends[1] else covered(model, source, [], rows)
+
+
+def _simplified(x: Floats, y: Floats | None, tolerance: float) -> list[list[float]] | None:
+    """Keep the corners of a line: all else lies between them, to a share of its height."""
     if y is None:
         return None
-    allowed = (float(y.max() - y.min()) or 1.0) / 2000.0
+    if not tolerance:
+        return [[float(at), float(height)] for at, height in zip(x, y, strict=True)]
+    allowed = (float(y.max() - y.min()) or 1.0) * tolerance
     kept, stack = {0, len(x) - 1}, [(0, len(x) - 1)]
     while stack:
         a, b = stack.pop()
@@ -162,9 +194,6 @@ def _axis(model: Model, name: str, rows: Background | None) -> tuple[Cells, Reco
     if variable.kind == "category":
         levels = variable.levels[:MOST_GRID_LEVELS]
         return Cells.of_codes(range(len(levels))), {"levels": list(levels)}
-    low, high = covered(model, name, [], rows)
-    ends = [] if rows is None else rows.quantiles(name, 0.05, 0.95)
-    if ends and ends[0] < ends[1]:
-        low, high = ends
+    low, high = dense(model, name, rows)
     edges = np.linspace(low, high, GRID_CELLS + 1)
     return Cells.of_numbers((edges[1:] + edges[:-1]) / 2), {"range": [float(low), float(high)]}

@@ -44,10 +44,11 @@ def outline(model: Model, component: Component) -> Iterator[Line]:
     for part in component.parts:
         if isinstance(part, DirectTerm):
             value, step = part.coefficient, typical_step(part, model.data)
+            text = part.text_in(model.schema)
             if step is None:
-                yield Line(1, part.text, part.name, value, value, (part.support, part.events))
+                yield Line(1, text, part.name, value, value, (part.support, part.events))
             else:
-                text = f"{part.text}: {step.text(model.loss)}"
+                text = f"{text}: {step.text(model.loss)}"
                 yield Line(1, text, part.name, value, step.effect)
         else:
             yield Line(1, part.name, heading=True)

@@ -138,7 +138,7 @@ def shape_chart(
     curves = {key: [(x, y) for x, y in line or []] for key, line in shape["curves"].items()}
     points = curves["whole"] or curves["own"]
     start, end = points[0][0], points[-1][0]
-    across = (start, end) if start < end else svg.widened(start, end)
+    across = svg.widened(start, end) if shape.get("points") or start == end else (start, end)
     name = svg.shortened(shape["source"], 50)
     own = _own_scale(shape, scale)
     plot = svg.Plot(across, own or (scale[0], scale[1]), name, f"adds to {shape['unit']}", *size)
@@ -147,11 +147,15 @@ def shape_chart(
     if own:
         plot.y_label = f"{plot.y_label if plot.y_marks else 'adds'} (own scale)"
     plot.fit_left()
-    plot.band(curves["low"], curves["high"])
+    if shape.get("points"):
+        draw_points(plot, points, curves["low"], curves["high"])
+    else:
+        plot.band(curves["low"], curves["high"])
     plot.line([(start, 0), (end, 0)], svg.INK, 0.8)
     if not shape["alone"]:
         plot.line(curves["own"], svg.INK, 1.1, "" if curves["whole"] else svg.DASH)
-    plot.line(curves["whole"], svg.ACCENT, 2.6)
+    if not shape.get("points"):
+        plot.line(curves["whole"], svg.ACCENT, 2.6)
     if box and None not in box:
         plot.body.append(svg.box([plot.across(q) for q in box], plot.height - svg.BOTTOM - 5, 3))
     step = max(1, math.ceil(len(points) / 6))
@@ -160,6 +164,16 @@ def shape_chart(
     if shape["unit"] == HAZARDS:
         said = [f"{added_text(shape, y)} at {x:.4g}" for x, y in some]
     return plot.drawing(f"{effect_title(shape)}: {', '.join(said)}")
+
+
+def draw_points(
+    plot: svg.Plot, points: svg.Points, low: svg.Points = (), high: svg.Points = ()
+) -> None:
+    """Draw what a number of few values adds at each of them, and between what ends in rows."""
+    for (x, below), (_, above) in zip(low, high, strict=True):
+        plot.bar(x, below, above)
+    for x, y in points:
+        plot.dot(x, y, size=4.5)
 
 
 def level_chart(

@@ -1,7 +1,9 @@
 """Which cases inner validation holds out: by content, by group, or by the user's own splitter.
 
-A row that recurs, or has a whole weight, stands for several cases. These are divided over the folds
-as evenly as can be, so that validation meets recurring rows as often as a user will.
+A row that recurs, or has a whole weight, stands for several cases. Where they recur by chance they
+are divided over the folds as evenly as can be, so that validation meets recurring rows as often as
+a user will. Where they are copies (`are_copies`) they stay in one fold, or a model that learns rows
+by heart would look right.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ import numpy as np
 from rpte.errors import InputError
 from rpte.rows import scale
 from rpte.table.inputs import as_array
-from rpte.table.table import Table
-from rpte.utils.arrays import Index, Int8s, Ints
+from rpte.table.table import Table, row_hashes
+from rpte.utils.arrays import Floats, Index, Int8s, Ints, Mask, Words
 
 Split = tuple[Index, Index]
 
@@ -88,8 +90,10 @@ class Validation:
         rows = _whole_groups(table, self.count)
         return table if len(rows) == table.n_rows else table.take(rows)
 
-    def folds(self, table: Table) -> list[Fold]:
+    def folds(self, table: Table, copies: bool = True) -> list[Fold]:
         """Return training and held-out cases; folds that train on one class only are left out.
+
+        Without `copies`, as in earlier versions, these are divided like other cases.
 
         The user's own splits are all used. None are returned where all held-out cases are
         of one class: they could not tell a model that is too sure of it.
@@ -99,7 +103,7 @@ class Validation:
             roles = self.roles[:, table.part]
             sides = [(cases * (r == TRAIN), cases * (r == TEST)) for r in roles]
         else:
-            sides = [(cases - held, held) for held in self._held_out(table)]
+            sides = [(cases - held, held) for held in self._held_out(table, copies)]
         found = [Fold(Cases.of(train), Cases.of(test)) for train, test in sides]
         varies = table.loss.varies
         kept = [f for f in found if len(f.test.rows) and varies(table.y[f.train.rows])]
@@ -123,14 +127,18 @@ class Validation:
         few = table.n_rows <= scale.MANY_ROWS or cases < scale.FEWER_FOLDS_FROM_CASES
         return (folds, []) if few or self.roles is not None else (folds[:2], folds[2:])
 
-    def _held_out(self, table: Table) -> Iterator[Ints]:
+    def _held_out(self, table: Table, copies: bool) -> Iterator[Ints]:
         """Yield how many cases of each row every fold holds out, (n,)."""
         if self.part is not None:
             fold = _by_group(table, self.count)
             for f in range(int(fold.max(initial=-1)) + 1):
                 yield table.cases_of() * (fold == f)
             return
-        yield from deal(table.loss.strata(table.y), table.cases_of(), self.count)
+        strata, cases = table.loss.strata(table.y), table.cases_of()
+        held = deal(strata, cases, self.count, copies_of(table) if copies else None)
+        if table.loss.n_scores > 1:  # the only case of a class always trains
+            held[:, np.bincount(strata, cases)[strata] == 1] = 0
+        yield from held
 
 
 def make_validation(cv: Any, X: Any, y: Any, groups: Any) -> Validation:
@@ -193,12 +201,51 @@ def _from_splits(splits: list[Split], n_rows: int) -> Validation:
     return Validation(len(splits), part.astype(np.int64).reshape(-1), kinds)
 
 
-def deal(strata: Ints, cases: Ints, count: int) -> Ints:
+def copies_of(table: Table) -> Mask:
+    """Tell which rows of a table stand for copies of one case, shape (n,)."""
+    content = row_hashes(table.inputs) if table.hashes is None else table.hashes
+    return are_copies(content, table.y, table.cases_of())
+
+
+def are_copies(content: Words, y: Floats, cases: Ints) -> Mask:
+    """Tell which rows stand for copies of one case, which no two folds may share, shape (n,).
+
+    Cases that recur by chance, as in a table of few contents, differ in their targets like others
+    of that content. Copies, such as whole weights make, agree: where two cases of one content
+    differ in their targets less than a quarter as often as any two, repeated rows are copies. A
+    content that weighs much is none: as a row of special codes throughout, new cases will be it.
+
+    Parameters
+    ----------
+    content : (n,) hashes of cells, equal where these are
+    y, cases : (n,) target and number of cases of each distinct row
+    """
+    place = np.unique(content, return_inverse=True)[1].reshape(-1)
+    number = np.bincount(place, cases).astype(np.float64)
+    total = number.sum()
+    heavy = (number >= scale.FOLDS) & (number >= scale.HEAVY_SHARE * total)
+    recurs = (number > 1) & ~heavy
+    pairs = np.maximum(number * (number - 1.0), 1.0)
+    alike = np.bincount(place, cases * (cases - 1.0)) / pairs
+    unlike = float(number[recurs] @ (1.0 - alike[recurs]))
+    targets = np.bincount(np.unique(y, return_inverse=True)[1].reshape(-1), cases) / total
+    expected = float(number[recurs].sum() * (1.0 - targets @ targets))
+    if unlike >= scale.UNLIKE_SHARE * expected:
+        return np.zeros(len(y), np.bool_)
+    return np.asarray(recurs[place])
+
+
+def deal(strata: Ints, cases: Ints, count: int, whole: Mask | None = None) -> Ints:
     """Deal the cases of each stratum out over the folds: how many of each row's, (folds, n).
+
+    Rows that are `whole`, (n,), have all their cases in one fold.
 
     Rows stand in a random order that content has made. Each row's cases go to one fold after the
     other, so that no fold has two more of a row's cases than another.
     """
+    if whole is not None and whole.any():
+        one = deal(strata, np.where(whole, np.minimum(cases, 1), cases), count)
+        return np.asarray(np.where(whole, one * cases, one))
     first = np.empty(len(strata), np.int64)
     for stratum in np.unique(strata):
         rows = np.flatnonzero(strata == stratum)

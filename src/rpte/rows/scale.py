@@ -11,6 +11,9 @@ SEARCH_BLOCK_ROWS = 4_096  # the same in the search
 # Inner validation. Cases are rows, those of whole weight counted as often. Effective ones are those
 # that the loss counts: of two classes, the smaller one's.
 FOLDS = 5
+# A content is heavy, and its cases are no copies, from this share of all on; repeated rows are
+# copies where their targets differ less often than this share of what any two cases do.
+HEAVY_SHARE, UNLIKE_SHARE = 0.01, 0.25
 MANY_ROWS = 5_000  # from here on a coarser path, no ridge share, and the search sees two folds
 FEWER_FOLDS_FROM_CASES = 1_000  # effective; with fewer it sees all
 # Rows from which on the search sees one fold, structure is that of its training rows, and Stage 3
@@ -56,16 +59,30 @@ SHAPE_CELLS, SHAPES_OF_MANY_ROWS = 16_000_000, 400
 FEW_CONDITIONS = (1, 2, 3)  # of the very short models that forward selection makes
 LENGTHS = (5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of models compared by length
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, 24, 30, 38, 48, 60, 80, 110, 150, 200, 300)
-LADDER_LAMBDAS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4)  # of lambda_max, for those of ladders
+LADDER_LAMBDAS: tuple[float, ...] = (
+    1e-1,
+    3e-2,
+    1e-2,
+    3e-3,
+    1e-3,
+    1e-4,
+)  # of lambda_max, for those of ladders
 LENGTHS_FROM_CASES = 200  # effective
 LENGTHS_ALONE_FROM_CASES = 1_000  # effective: no penalty paths of products and trees beside them
-LENGTH_LAMBDAS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # of lambda_max, for models of given lengths
+LENGTH_LAMBDAS: tuple[float, ...] = (
+    1e-2,
+    3e-3,
+    1e-3,
+    3e-4,
+    1e-4,
+)  # of lambda_max, for models of given lengths
 PRODUCT_ROUNDS = 4  # there, each from the best fit so far
 # Of several classes, such models may have leaves of so many trees as terms. Compared are so many
 # lengths, up to so many times that of the best model so far.
 TREES_OF_LENGTHS, TREE_LENGTHS, LONGER_WITH_TREES = 3, 3, 1.25
 MORE_PRODUCT_ROUNDS = 8  # of numbers, where the search sees more than one fold
-FRONTIER = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # conditions of the models kept
+FRONTIER = (*range(9), 10, 12, 15, 20, 30, 50, 80, 120, 200, 300)  # conditions of the models kept
+FRONTIER_OF_MANY_ROWS = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300)  # and of 5,000 rows
 FRONTIER_OF_LONG_TABLES = (0, 1, 2, 3, 8, 25)  # above these rows, where a fit takes long:
 LONG_TABLE_ABOVE = 200_000
 

@@ -2,7 +2,7 @@
 
 `frontier` fits the models that `select` recommends; `select` decides which candidates are compared,
 `search` evaluates them on the folds (`fold_state`), `comparison` ranks the evaluations. The default
-of two classes and of survival compares the models of `ladder`: the shapes of `shapes` and the trees
-of the groups that `interactions` finds, shorter and shorter. `lengths` is the earlier search. It
-calls `fit/` per fold; `estimators/` imports `select_models`.
+compares the models of `ladder`: the shapes of `shapes` and the trees of the groups that
+`interactions` finds, shorter and shorter. `lengths` is the earlier search. The room calls `fit/`
+per fold; `estimators/` imports `select_models`.
 """

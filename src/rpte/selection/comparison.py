@@ -72,8 +72,10 @@ class Comparison:
     interactions: Mapping[str, Any] | None = None  # groups of variables, where they were looked for
     short: tuple[Evaluation, ...] = ()  # of very short models made by forward selection
     screened: int = 0  # evaluations that others replaced
+    reference: Mapping[str, Any] | None = None  # what a black box explains beyond the best model
     # How far targets lie from means on held-out rows, of numbers, for what may be fitted.
     held_out: Mapping[CandidatePenalty, Distances] = field(default_factory=dict)
+    promises: Mapping[str, str] | None = None  # directions of numbers that cost nothing
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the model file keeps; the frontier is filled in when its models are there."""
@@ -84,30 +86,41 @@ class Comparison:
             "null_deviance": self.evaluations[0].deviance if self.evaluations else None,
             "frontier": [],
             **({} if self.interactions is None else {"interactions": self.interactions}),
+            **({} if self.promises is None else {"promises": dict(self.promises)}),
+            **({} if self.reference is None else {"reference": self.reference}),
         }
 
     def explained(self) -> float:
         """Return by how much the best evaluation lowers the deviance of the base rate."""
         return max(self.evaluations[0].deviance - min(e.deviance for e in self.evaluations), 0.0)
 
+    def material(self) -> float:
+        """Return the deviance that prices are fractions of: what is explained, or is left."""
+        base, share = self.explained(), self.price.of_rest
+        left = min(base, min(e.deviance for e in self.evaluations))
+        return base ** (1.0 - share) * left**share if share else base
+
     def costs(self, evaluations: Sequence[Evaluation]) -> list[float]:
         """Return validated deviance plus price, for each of some evaluations."""
-        base, share = self.explained(), self.price.of_rest
-        if share:
-            left = min(base, min(e.deviance for e in self.evaluations))
-            base = base ** (1.0 - share) * left**share
+        base = self.material()
         return [e.deviance + base * self.price.of(e.miu) for e in evaluations]
 
     def ranked(self, most: int | None) -> list[Evaluation]:
         """Return the evaluations of at most `most` conditions, best first; ties to the simpler.
 
         The very short models compete only where the best of all is too long: as many are tried,
-        one of them would too often win by chance.
+        one of them would too often win by chance. Conditions then have no price, because the
+        budget says how many may be read.
         """
         best = self._sorted(self.evaluations)
-        if most is None or best[0].miu <= most:
+        if not self.exceeds(most):
             return [e for e in best if most is None or e.miu <= most]
-        return self._sorted([e for e in (*self.evaluations, *self.short) if e.miu <= most])
+        within = [e for e in (*self.evaluations, *self.short) if e.miu <= (most or 0)]
+        return sorted(within, key=lambda e: (round(e.deviance, 12), e.miu, e.complexity))
+
+    def exceeds(self, most: int | None) -> bool:
+        """Tell whether the best of all evaluations has more than `most` conditions."""
+        return most is not None and self._sorted(self.evaluations)[0].miu > most
 
     def _sorted(self, evaluations: Sequence[Evaluation]) -> list[Evaluation]:
         pairs = zip(self.costs(evaluations), evaluations, strict=True)

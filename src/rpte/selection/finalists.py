@@ -201,7 +201,7 @@ class _Steps:
             return
         start = None
         if candidate.form is not None:
-            self._choose_shapes()
+            self._choose_shapes(candidate.form)
         elif candidate.max_conditions is not None and candidate.n_pairs is not None:
             number = self.search.rounds.index(candidate.n_pairs)
             self._reach(number)
@@ -216,12 +216,14 @@ class _Steps:
             start = self.search.base
         self.again.follow(self.search, candidate, l1_ratio, start)
 
-    def _choose_shapes(self) -> None:
-        """Choose shapes, trees and lengths by the plan of the search."""
+    def _choose_shapes(self, number: int) -> None:
+        """Choose shapes, trees and lengths by the plan of the search, up to a form of it."""
         plan = self.search.plan
-        if plan is not None and self.again.plan is None:
+        if self.again.plan is None:
             self.fit(plan.base.candidate, plan.base.l1_ratio)
             follow_plan(self.search, self.again, plan)
+        for start in plan.starts[1 : plan.forms[number].rounds]:
+            self.fit(start.candidate, start.l1_ratio)
 
     def _start_stage2(self) -> None:
         base = self.search.base

@@ -14,7 +14,7 @@ from rpte.fit.structure_learner import Discovery, StructureLearner
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.term_products import FEW, deviances
 from rpte.rows import scale
-from rpte.rows.folds import Cases, Fold, deal
+from rpte.rows.folds import Cases, Fold, copies_of, deal
 from rpte.rows.passes import UnevenBlocks, each_block
 from rpte.rows.threads import thread_map
 from rpte.selection.fold_shapes import FoldShapes
@@ -252,16 +252,17 @@ def mine_fold(
     table = learner.table
     train, held = fold.train.on(table), [fold.test]
     if blocks:
-        held = in_blocks(table.loss.strata(table.y), fold.test)
+        held = in_blocks(table, fold.test)
     test = Cases(*(np.concatenate([getattr(b, name) for b in held]) for name in ("rows", "number")))
     starts = np.concatenate([[0], np.cumsum([len(b.rows) for b in held])]).astype(np.intp)
     mined = mine_rows(learner, train, fold.train.rows, watch, last)
     return FoldState(train, test.on(table), starts, mined, test)
 
 
-def in_blocks(strata: Ints, test: Cases) -> list[Cases]:
+def in_blocks(table: Table, test: Cases) -> list[Cases]:
     """Divide held-out cases into blocks for a standard error; a row may be in several."""
-    dealt = deal(strata[test.rows], test.number, scale.HELD_OUT_BLOCKS)
+    strata, whole = table.loss.strata(table.y)[test.rows], copies_of(table)[test.rows]
+    dealt = deal(strata, test.number, scale.HELD_OUT_BLOCKS, whole)
     blocks = [Cases.of(number) for number in dealt]
     return [Cases(test.rows[b.rows], b.number) for b in blocks if len(b.rows)]
 

@@ -46,18 +46,24 @@ def select_models(training: Training, validation: Validation, watch: Watch) -> L
         return None if over else fitted(evaluation)
 
     # On long tables models take long to estimate: few are kept, and none longer than the best.
-    loads = scale.FRONTIER_OF_LONG_TABLES if long else scale.FRONTIER
+    loads = scale.FRONTIER if rows.n_rows <= scale.MANY_ROWS else scale.FRONTIER_OF_MANY_ROWS
+    loads = scale.FRONTIER_OF_LONG_TABLES if long else loads
     watch.begin(ESTIMATING, 1.0, 2 + len(loads))
     # A model of the whole table may have more conditions than validation on a sample has counted.
     tried = map(fitted, compared.ranked(most))
     chosen = next((e, model) for e, model in tried if model.audit().miu <= most)
     watch.step()
-    wanted, beside = compared.frontier(loads, chosen[0], longer=not long), []
+    binds = compared.exceeds(most) and not long
+    best = compared.ranked(None)[0] if binds else chosen[0]  # the frontier is that of no budget
+    wanted, beside = compared.frontier(loads, best, longer=not long), []
     for one in (map if long else thread_map)(in_time, wanted):  # in turn where each needs memory
         if one is None:
             break
         beside.append(one)
         watch.step()
+    if binds:  # a model may have fewer conditions than validation has counted
+        within = [one for one in beside if one[1].audit().miu <= most]
+        chosen = min([chosen, *within], key=lambda one: round(one[0].deviance, 12))
     return _with_frontier([*beside, chosen])
 
 

@@ -15,6 +15,8 @@ from rpte.fit.calibration import Distances, shared_weights
 from rpte.selection.comparison import Evaluation
 from rpte.selection.fold_state import FoldState
 from rpte.selection.search import Search
+from rpte.table.table import Table
+from rpte.utils.arrays import Floats, Ints
 
 
 def held_out_distances(
@@ -28,6 +30,29 @@ def held_out_distances(
     known = [p for p in penalties if (p.candidate, p.l1_ratio) in search.paths]
     folds = search.folds[: search.independent]  # the others hold the same rows out again
     return {penalty: _distances(search, penalty, folds, grouped) for penalty in known}
+
+
+def held_out_scores(search: Search, penalty: CandidatePenalty) -> tuple[Table, Floats, Ints] | None:
+    """Return the held-out rows, the scores of fits without them, (n,) or (K, n), and their folds.
+
+    None where the fits of the penalty were not kept.
+    """
+    rows, numbers, scores, fold = [], [], [], []
+    for number, state in enumerate(search.folds):
+        assert state.test is not None
+        if (penalty.candidate, penalty.l1_ratio) in search.paths:
+            terms, fit = search.fit_at(penalty, state)
+            scores.append(state.held_out_score(search.design(state, terms).rows, fit))
+        elif penalty == search.evaluations[0].penalty:  # the base rate
+            null = state.train.loss.null_rows(state.train.y, state.train.weight)
+            scores.append(np.repeat(null[..., :1], len(state.test.rows), axis=-1))
+        else:
+            return None
+        rows.append(state.test.rows)
+        numbers.append(state.test.number)
+        fold.append(np.full(len(state.test.rows), number))
+    held = search.learner.table.take(np.concatenate(rows), np.concatenate(numbers))
+    return held, np.concatenate(scores, axis=-1), np.concatenate(fold)
 
 
 def _distances(

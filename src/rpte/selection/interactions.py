@@ -6,6 +6,7 @@ import numpy as np
 
 from rpte.estimation.candidate import CandidatePenalty
 from rpte.rows import scale
+from rpte.selection.held_out import held_out_scores
 from rpte.selection.search import Search
 from rpte.structure.groups import Interactions, find_groups
 from rpte.utils.arrays import Floats
@@ -19,21 +20,13 @@ def find_interactions(search: Search, base: CandidatePenalty) -> Interactions:
     largest = settings.max_component_sources if settings.ownership == "component" else 2
     if not settings.max_trees or largest < 2:
         return Interactions()
-    table, folds = search.learner.table, search.folds
-    rows, numbers, scores, fold = [], [], [], []
-    for number, state in enumerate(folds):
-        assert state.test is not None
-        terms, fit = search.fit_at(base, state)
-        scores.append(state.held_out_score(search.design(state, terms).rows, fit))
-        rows.append(state.test.rows)
-        numbers.append(state.test.number)
-        fold.append(np.full(len(state.test.rows), number))
-    held = table.take(np.concatenate(rows), np.concatenate(numbers))
-    which = np.concatenate(fold)
-    if len(folds) < LEAST_FOLDS:
-        which = np.arange(len(which)) % scale.FOLDS
+    held = held_out_scores(search, base)
+    assert held is not None
+    rows, scores, fold = held
+    if len(search.folds) < LEAST_FOLDS:
+        fold = np.arange(len(fold)) % scale.FOLDS
     use = _use(search, base)
-    return find_groups(held, np.concatenate(scores, axis=-1), which, settings.limits, largest, use)
+    return find_groups(rows, scores, fold, settings.limits, largest, use)
 
 
 def _use(search: Search, base: CandidatePenalty) -> Floats:

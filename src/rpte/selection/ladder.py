@@ -15,43 +15,51 @@ All lengths are fitted anew and compared on held-out rows, as any other candidat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rpte.columns.kinds import Step
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.drop import Ladder, TreeSplits, drop_in_turn
 from rpte.estimation.forward import forward_order
 from rpte.estimation.one_shape import direction_of, families_of
 from rpte.estimation.ownership import Components
 from rpte.estimation.terms import TermSet
-from rpte.fit.structure_learner import WarmStart
 from rpte.kernels.blas import one_blas_thread
+from rpte.model.verify_structure import is_flag
 from rpte.rows import scale
 from rpte.rows.threads import thread_map
 from rpte.selection.comparison import Comparison
 from rpte.selection.fold_state import FoldState
 from rpte.selection.interactions import find_interactions
 from rpte.selection.search import Search
-from rpte.selection.shapes import choose_margin, choose_shapes, find_shapes, is_flag, prepare
+from rpte.selection.shapes import (
+    choose_margin,
+    choose_shapes,
+    effect_limits,
+    find_promises,
+    find_shapes,
+    prepare,
+)
 from rpte.structure.coding import TreeColumns, code_columns
 from rpte.structure.group_trees import grow_group, least_information
 from rpte.structure.groups import Interactions
 from rpte.structure.grower import GrowthLimits
 from rpte.structure.tree import MOST_BINS, Tree
 from rpte.utils.arrays import Index, Int8s, Int32s
-from rpte.vocabulary.products import find_products
 from rpte.vocabulary.vocabulary import ORIGINAL, PAIR, Vocabulary
 
 LEAVES, DEPTH = 8, 4  # of the tree of a group, at most
 REPLACES, BESIDE, PRODUCT = "replaces", "beside", "product"  # a tree, or a product of a pair
 FORWARD = -1  # in place of the number of a form: very short models of forward selection
-NO_PRODUCTS, OF_PAIRS, MANY = "", "of pairs", "many"  # no variable in two products, or in some
-MOST_PRODUCTS = 12
-# By how much a model with products must be better: standard errors, and a fraction of what is
-# explained. Products are hard to read, and many of them nobody would sign.
+# By how much a model with products must be better: standard errors, and a fraction of what prices
+# are fractions of. Products are hard to read, and many of them nobody would sign.
 PRODUCT_ERRORS, PRODUCT_WORTH = 2.0, 0.03
+FIRST_ERRORS = (1.0, 0.0)  # of the first round, for others to follow: of classes, of numbers
+NEAR = 0.4  # times the length of the best so far: shorter models with trees are not compared
+PRODUCT_ROUNDS = 6  # of many products
 PATIENCE = 4  # lengths that cost more than the best before, after which no longer one is tried
 
 
@@ -60,7 +68,7 @@ class Form:
     """What a ladder is made of: groups with a tree and how it stands to shapes, and products."""
 
     trees: tuple[tuple[int, str], ...] = ()
-    products: str = NO_PRODUCTS
+    rounds: int = 0  # of many products, each looked for from the best model of the one before
 
 
 @dataclass(slots=True, eq=False)
@@ -71,7 +79,9 @@ class LadderPlan:
     interactions: Interactions
     margin: float  # of the rows that lie beyond the limits of effects, at either end
     sizes: tuple[int | None, ...]  # conditions at most; None: as many as there are
+    promises: Mapping[str, str]  # directions that numbers may be promised to have
     forms: list[Form] = field(default_factory=list)
+    starts: list[CandidatePenalty] = field(default_factory=list)  # of each round of products
 
     def candidates(self, form: Form) -> list[Candidate]:
         """Return the candidates of a form, one for each length."""
@@ -79,8 +89,7 @@ class LadderPlan:
             self.forms.append(form)
         number, count = self.forms.index(form), sum(mode != PRODUCT for _, mode in form.trees)
         apart = any(mode == REPLACES for _, mode in form.trees)
-        some = MOST_PRODUCTS if form.products == OF_PAIRS or count < len(form.trees) else 0
-        pairs = scale.MOST_PRODUCTS if form.products == MANY else some
+        pairs = len(form.trees) - count + scale.MOST_PRODUCTS * form.rounds
         return [Candidate("all", count, pairs, m, apart, number) for m in self.sizes]
 
 
@@ -106,7 +115,9 @@ def compare_ladders(search: Search, base: CandidatePenalty) -> None:
             find_shapes(search, fold, margin)
     search.learner.cache.close()
     choose_shapes(search, base.candidate.shape_family)
-    plan = LadderPlan(base, interactions, margin, (None, *scale.LADDER))
+    promises = find_promises(search)
+    lengths = scale.LADDER if search.learner.table.loss.n_scores == 1 else scale.LADDER[1::2]
+    plan = LadderPlan(base, interactions, margin, (None, *lengths), promises, starts=[base])
     search.plan, search.screened = plan, [*search.screened, *search.evaluations[1:]]
     search.evaluations = search.evaluations[:1]
     best, least = Form(), _compare_form(search, plan, Form())
@@ -121,11 +132,27 @@ def compare_ladders(search: Search, base: CandidatePenalty) -> None:
         if costs[at] < least:
             best, least = rivals[at], costs[at]
     if search.settings.makes_products and interactions.may_matter:
-        for form in (replace(best, products=OF_PAIRS), Form((), MANY)):
-            known = len(search.evaluations)
-            _compare_form(search, plan, form)
-            if not _is_clearly_better(search, known):
-                del search.evaluations[known:]
+        _compare_products(search, plan)
+
+
+def _compare_products(search: Search, plan: LadderPlan) -> None:
+    """Compare forms with many products, round by round while the models become better.
+
+    They are kept if they are better than those before beyond chance. Of few cases, of which more
+    rounds would make more chances, the first one has to be.
+    """
+    known, table = len(search.evaluations), search.learner.table
+    few = table.loss.effective_cases(table.y, table.cases_of()) < scale.LENGTHS_FROM_CASES
+    first = PRODUCT_ERRORS if few else FIRST_ERRORS[table.loss.leaves_little]
+    for rounds in range(1, 1 + PRODUCT_ROUNDS):
+        so_far, before = len(search.evaluations), search.least_cost(search.evaluations)
+        least = _compare_form(search, plan, Form((), rounds))
+        if least >= before or (rounds == 1 and not _is_clearly_better(search, known, first)):
+            del search.evaluations[so_far:]
+            break
+        plan.starts.append(search.best(search.complete).penalty)
+    if not _is_clearly_better(search, known, PRODUCT_ERRORS):
+        del search.evaluations[known:]
 
 
 def _compare_few(search: Search) -> None:
@@ -133,6 +160,8 @@ def _compare_few(search: Search) -> None:
 
     Their terms are of any kind that a shape may have, at most one for each variable.
     """
+    if search.learner.table.loss.n_scores > 1:  # forward selection goes by one score
+        return
     search.watch.begin("comparing single conditions", 0.78, len(scale.FEW_CONDITIONS))
     candidates = [Candidate("all", 0, 0, few, form=FORWARD) for few in scale.FEW_CONDITIONS]
     for _ in thread_map(lambda fold: _choose_few(search, fold, candidates), search.all_folds):
@@ -170,8 +199,8 @@ def _choose_few(search: Search, fold: FoldState, candidates: Sequence[Candidate]
         fold.ladder_terms[candidate] = TermSet(vocabulary, (), within, None, (), free)
 
 
-def _is_clearly_better(search: Search, known: int) -> bool:
-    """Tell whether the best of the newer evaluations is better than the others beyond chance."""
+def _is_clearly_better(search: Search, known: int, errors: float) -> bool:
+    """Tell whether the best of the newer evaluations is better than the others by some errors."""
     before, after = search.evaluations[:known], search.evaluations[known:]
     after = [e for e in after if e.penalty in search.losses]
     if not after:
@@ -179,8 +208,8 @@ def _is_clearly_better(search: Search, known: int) -> bool:
     rival, best = search.best([e for e in before if e.penalty in search.losses]), search.best(after)
     error = search.mean(search.losses[best.penalty] - search.losses[rival.penalty])[1]
     costs = search.costs([best, rival])
-    least = PRODUCT_WORTH * Comparison(tuple(search.evaluations)).explained()
-    return bool(costs[0] < costs[1] - max(PRODUCT_ERRORS * error, least))
+    least = PRODUCT_WORTH * Comparison(tuple(search.evaluations), search.price).material()
+    return bool(costs[0] < costs[1] - max(errors * error, least))
 
 
 def _compare_form(search: Search, plan: LadderPlan, form: Form) -> float:
@@ -192,11 +221,14 @@ def _compare_form(search: Search, plan: LadderPlan, form: Form) -> float:
         pass
     search.watch.begin("comparing lengths", 0.9 - 0.25 * 0.5 ** len(plan.forms), len(candidates))
     table = search.learner.table
-    few = table.loss.effective_cases(table.y, table.cases_of()) < scale.LENGTHS_FROM_CASES
-    known, least = len(search.evaluations), [np.inf]
-    ratios = search.l1_ratios
-    of_lengths = ratios[:1] if search.lengths_alone else ratios[-1:]
+    cases = table.loss.effective_cases(table.y, table.cases_of())
+    few, known, least = cases < scale.LENGTHS_FROM_CASES, len(search.evaluations), [np.inf]
+    # Beside trees and products only lengths near that of the best so far are worth their time.
+    short = search.best(search.complete).miu * NEAR if form != Form() and not few else 0
+    ratios, of_lengths = _l1_ratios(search, cases)
     for at, candidate in enumerate(candidates):
+        if (candidate.max_conditions or short) < short:
+            continue
         if at > 1 and _same_terms(search, candidates[at - 1], candidate):
             continue
         before = len(search.evaluations)
@@ -205,11 +237,20 @@ def _compare_form(search: Search, plan: LadderPlan, form: Form) -> float:
         if at:
             least.append(search.least_cost(search.evaluations[before:]))
         if at and few:
-            search.short += [] if form.products else search.evaluations[before:]
+            search.short += [] if form.rounds else search.evaluations[before:]
             del search.evaluations[before:]
         if search.watch.is_over() or (not few and min(least) < min(least[-PATIENCE:])):
             break
     return search.least_cost(search.evaluations[known:])
+
+
+def _l1_ratios(search: Search, cases: float) -> tuple[Sequence[float], Sequence[float]]:
+    """Return the L1 ratios that are compared for all terms of a form, and for its lengths."""
+    ratios, loss = search.l1_ratios, search.learner.table.loss
+    if loss.leaves_little and cases < scale.LENGTHS_ALONE_FROM_CASES:
+        ratios = scale.L1_RATIOS if search.settings.l1_ratio is None else ratios
+        return ratios, ratios
+    return ratios, ratios[:1] if search.lengths_alone else ratios[-1:]
 
 
 def _chooser(search: Search, plan: LadderPlan, form: Form) -> Callable[[FoldState], None]:
@@ -258,7 +299,7 @@ def offered(fold: FoldState, without: frozenset[str], budget: int) -> Index:
     for j, column in enumerate(vocabulary.columns):
         name = column.sources[0]
         alone = len(set(column.sources)) == 1 and vocabulary.block[j] != PAIR
-        if alone and name not in without and is_flag(column, schema[name].kind):
+        if alone and name not in without and is_flag(column, schema):
             chosen.append(j)
     return np.array(sorted(chosen), np.intp)
 
@@ -276,8 +317,8 @@ def choose_terms_of(search: Search, fold: FoldState, plan: LadderPlan, form: For
     for g, mode in form.trees:
         if mode == PRODUCT:
             direct = np.union1d(direct, _product_of(search, fold, plan, frozenset(groups[g])))
-    if form.products:
-        direct = np.union1d(direct, _products(search, fold, plan, form.products))
+    if form.rounds:
+        direct = np.union1d(direct, _products(search, fold, plan, form.rounds))
     grown = tuple(fold.structure.trees[number] for number in numbers)
     terms = TermSet(fold.structure.vocabulary, grown, direct, None, tuple(numbers))
     with one_blas_thread():
@@ -299,9 +340,7 @@ def _signs(fold: FoldState, plan: LadderPlan, direct: Index) -> Int8s:
     for at, j in enumerate(direct.tolist()):
         column = fold.structure.vocabulary.columns[j]
         choice = fold.shapes.choices.get(column.sources[0])
-        shape = len(set(column.sources)) == 1 and not is_flag(
-            column, schema[column.sources[0]].kind
-        )
+        shape = len(set(column.sources)) == 1 and not is_flag(column, schema)
         if choice is not None and shape:
             found[at] = choice.kind.direction * direction_of(column)
     return found
@@ -311,19 +350,17 @@ def _ladder(search: Search, fold: FoldState, plan: LadderPlan, terms: TermSet) -
     design = search.design(fold, terms)
     shapes, train = fold.shapes, fold.train
     at = shapes.asked
-    share = at.curvature / at.curvature.sum()
+    share = at.curvature / at.curvature.sum(axis=1, keepdims=True)
     z = design.z[design.rows][:, : train.n_rows].astype(np.float64)
-    z -= (z @ share)[:, None]
-    asked = at.score - share @ at.score
-    weighted = z * at.curvature
-    gram, slope = weighted @ z.T, weighted @ asked + z @ at.gradient
+    asked = np.atleast_2d(at.score)
+    moments = at.moments(z, asked - (share * asked).sum(axis=1, keepdims=True), share @ z.T)
     splits = [TreeSplits.of(tree, train.schema) for tree in terms.trees]
     read = terms.conditions(train.schema)[sum(terms.leaf_counts) :]
-    base, half = plan.base, 0.5 * train.total_weight
+    base, half = plan.base, 0.5 * train.total_weight / at.dispersion
     ridge = max(
         half * base.l1 * (1.0 - base.l1_ratio), least_information(float(at.curvature.sum()))
     )
-    return drop_in_turn(gram, slope, splits, read, ridge)
+    return drop_in_turn(moments, splits, read, ridge)
 
 
 def _tree(search: Search, fold: FoldState, plan: LadderPlan, group: int, mode: str) -> int | None:
@@ -342,7 +379,8 @@ def _grown(search: Search, fold: FoldState, group: tuple[str, ...], alone: bool)
     train, shapes, settings = fold.train, fold.shapes, search.settings
     score = shapes.asked.score
     if alone:
-        score = score - sum(shapes.asked.own.get(name, 0.0) for name in group)
+        own = sum(shapes.asked.own.get(name, 0.0) for name in group)
+        score = score - np.reshape(own, score.shape) if np.ndim(own) else score
     at = train.loss.residuals(score, train.y, train.weight)
     columns = _coded(search, fold, group)
     least = least_information(float(at.hessian.sum()))
@@ -361,7 +399,8 @@ def _coded(search: Search, fold: FoldState, group: tuple[str, ...]) -> TreeColum
     own = [
         j
         for j, column in enumerate(vocabulary.columns)
-        if vocabulary.block[j] == ORIGINAL and set(column.sources) <= set(group)
+        if vocabulary.block[j] == ORIGINAL or isinstance(column, Step)  # of two values
+        if set(column.sources) <= set(group)
     ]
     some = vocabulary.keep(np.array(own, np.intp))
     limits, ranks = search.settings.limits, search.learner.ranks
@@ -388,42 +427,37 @@ def _number(fold: FoldState, tree: Tree) -> int:
 
 def _product_of(search: Search, fold: FoldState, plan: LadderPlan, pair: frozenset[str]) -> Index:
     """Return the product of a pair of variables that says most, if there is any."""
-    vocabulary = _with_products(search, fold, plan)
-    pairs = np.flatnonzero(vocabulary.block == PAIR)
-    own = [j for j in pairs.tolist() if frozenset(vocabulary.columns[j].sources) == pair]
+    columns = _with_products(search, fold, plan, 1).columns
+    own = [j for j in _pairs(fold, 1) if frozenset(columns[j].sources) == pair]
     return np.array(own[:1], np.intp)
 
 
-def _with_products(search: Search, fold: FoldState, plan: LadderPlan) -> Vocabulary:
-    """Return the vocabulary of a fold with products for what the base leaves."""
-    vocabulary, settings = fold.structure.vocabulary, search.settings
-    if not (vocabulary.block == PAIR).any():
-        terms, fit = search.fit_at(plan.base, fold)
-        start = WarmStart.of(fold.shapes.asked.score, vocabulary, terms.direct, fit[1:])
-        use, score, most = start.use, start.score, min(settings.budget, scale.MOST_PRODUCTS)
-        found = find_products(fold.train, vocabulary, use, score, most, settings.limits)
+def _with_products(search: Search, fold: FoldState, plan: LadderPlan, rounds: int) -> Vocabulary:
+    """Return the vocabulary of a fold with products for what each of some rounds leaves."""
+    ends = fold.shapes.rounds
+    while len(ends) < rounds:
         assert fold.found is not None
-        vocabulary = vocabulary.with_pairs(fold.train, found)
-        fold.learn(replace(fold.found, structure=replace(fold.structure, vocabulary=vocabulary)))
-    return vocabulary
+        start = search.warm_start(plan.starts[len(ends)], fold)
+        limits = effect_limits(search, plan.margin)
+        fold.learn(fold.found.with_products(start, search.settings, limits))
+        ends.append(len(fold.structure.vocabulary))
+    return fold.structure.vocabulary
 
 
-def _products(search: Search, fold: FoldState, plan: LadderPlan, which: str) -> Index:
-    """Return products of variables of no group: of disjoint pairs, or what components may hold."""
-    vocabulary = _with_products(search, fold, plan)
-    joined = Components()
-    grouped = plan.interactions.sources if which == OF_PAIRS else frozenset[str]()
-    rule = search.settings.admission().rule
-    if which == OF_PAIRS:
-        rule = replace(rule, largest=2)
+def _pairs(fold: FoldState, rounds: int) -> list[int]:
+    """Return the products of some rounds on a fold, by their places."""
+    found = fold.structure.vocabulary.block[: fold.shapes.rounds[rounds - 1]] == PAIR
+    return np.flatnonzero(found).tolist()
+
+
+def _products(search: Search, fold: FoldState, plan: LadderPlan, rounds: int) -> Index:
+    """Return products that components may hold together, the strongest first."""
+    columns = _with_products(search, fold, plan, rounds).columns
+    joined, rule = Components(), search.settings.admission().rule
     chosen: list[int] = []
-    seen: set[frozenset[str]] = set()
-    for j in np.flatnonzero(vocabulary.block == PAIR).tolist():
-        sources = frozenset(vocabulary.columns[j].sources)
-        again = which == OF_PAIRS and sources in seen
-        if again or sources & grouped or not joined.allows(sources, rule):
-            continue
-        joined.join(sorted(sources))
-        seen.add(sources)
-        chosen.append(j)
-    return np.array(chosen[: MOST_PRODUCTS if which == OF_PAIRS else None], np.intp)
+    for j in _pairs(fold, rounds):
+        sources = frozenset(columns[j].sources)
+        if joined.allows(sources, rule):
+            joined.join(sorted(sources))
+            chosen.append(j)
+    return np.array(chosen, np.intp)

@@ -331,7 +331,7 @@ class Search:
             self.watch.step()
 
     def _start_stage2(self, fold: FoldState) -> None:
-        start = None if self.base is None else self._warm_start(self.base, fold)
+        start = None if self.base is None else self.warm_start(self.base, fold)
         fold.learn(self.learner.grow(fold.train, fold.mined, start))
 
     def grow(self, n_trees: int) -> int:
@@ -351,7 +351,7 @@ class Search:
 
         def look(fold: FoldState) -> None:
             assert fold.found is not None
-            start = self._warm_start(penalty, fold)
+            start = self.warm_start(penalty, fold)
             fold.learn(fold.found.with_products(start, self.settings))
 
         known = self.n_pairs
@@ -359,7 +359,7 @@ class Search:
             list(thread_map(look, self.all_folds))
         return self.n_pairs > known
 
-    def _warm_start(self, penalty: CandidatePenalty, fold: FoldState) -> WarmStart:
+    def warm_start(self, penalty: CandidatePenalty, fold: FoldState) -> WarmStart:
         """Return the fit at a penalty on a fold, for Stage 2 to start from."""
         terms, fit = self.fit_at(penalty, fold)
         score = self.design(fold, terms).scores(fit)
@@ -384,8 +384,9 @@ class Search:
             found = replace(found, searched_rows=self.learner.table.n_rows)
         evaluations, short = tuple(self.evaluations), tuple(self.short)
         interactions = None if self.plan is None else self.plan.interactions.to_dict()
+        promises = None if self.plan is None else self.plan.promises
         compared = self.fits, self.terms, interactions, short, len(self.screened)
-        return found, Comparison(evaluations, self.price, *compared)
+        return found, Comparison(evaluations, self.price, *compared, promises=promises)
 
     def mean(self, losses: Floats) -> tuple[float, float]:
         """Return the weighted mean of the first or of all blocks, and its standard error."""
@@ -404,7 +405,9 @@ class Search:
         if not len(path.design.rows):
             return np.ones(1)
         if taken:
-            lambdas = scale.LADDER_LAMBDAS if path.terms.signs is not None else scale.LENGTH_LAMBDAS
+            of_ladder, several = path.terms.signs is not None, path.design.loss.n_scores > 1
+            lambdas = scale.LADDER_LAMBDAS if of_ladder else scale.LENGTH_LAMBDAS
+            lambdas = lambdas[::2] if of_ladder and several else lambdas
             return np.asarray(path.design.grid(l1_ratio, 1, 1.0) * lambdas)
         coarse = scale.PATH_LENGTHS_OF_MANY_ROWS[path.design.loss.n_scores > 1]
         length = coarse if self.is_coarse else scale.PATH_LENGTH

@@ -19,7 +19,7 @@ from rpte.fit.settings import Settings
 from rpte.fit.structure_learner import Discovery, StructureLearner
 from rpte.losses import BINOMIAL
 from rpte.rows import scale
-from rpte.rows.folds import Fold, Validation
+from rpte.rows.folds import Fold, Validation, copies_of
 from rpte.rows.training_rows import TrainingRows
 from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.finalists import validate_finalists, validate_outside
@@ -27,6 +27,7 @@ from rpte.selection.fold_state import mine_all_rows, mine_folds
 from rpte.selection.held_out import held_out_distances
 from rpte.selection.ladder import compare_ladders, makes_ladders
 from rpte.selection.lengths import compare_lengths, compare_trees
+from rpte.selection.reference import find_reference
 from rpte.selection.search import Search
 from rpte.table.table import Table
 from rpte.utils.progress import GROWING, MINING, Watch
@@ -71,6 +72,9 @@ def select(
         elif validation.by == "content":
             validate_outside(search, rows)
     found, compared = search.result()
+    if not watch.is_over():
+        reference = find_reference(search, compared.ranked(None)[0].penalty)
+        compared = replace(compared, reference=reference)
     if rows.loss.leaves_little:
         best = compared.ranked(settings.most_conditions)[:1]
         wanted = (*best, *compared.frontier(scale.FRONTIER, best[0]))
@@ -270,13 +274,15 @@ def _warn_of_unlike_folds(search: Search) -> None:
     """Warn if held-out rows are so unlike the training rows that candidates cannot be judged.
 
     Along a penalty path the standard error of the validated deviance then grows far beyond what the
-    number of held-out cases explains, although the terms are few for the training cases.
+    number of held-out cases explains, although the terms are few for the training cases. Copies of
+    one case, which are in one fold, count once.
     """
     null, table = search.evaluations[0].deviance, search.learner.table
-    cases = sum(fold.valid.n_cases for fold in search.folds if fold.valid is not None)
+    copies, held = copies_of(table), [fold.test for fold in search.folds if fold.test is not None]
+    cases = sum(int(np.where(copies[t.rows], 1, t.number).sum()) for t in held)
     expected = max(null, table.loss.null_spread(table.y, table.weight)) / math.sqrt(cases)
     paths: dict[Candidate, list[float]] = {}
-    smaller = table.loss.effective_cases(table.y, table.cases_of())
+    smaller = table.loss.effective_cases(table.y, np.where(copies, 1, table.cases_of()))
     for evaluation in (*search.screened, *search.evaluations, *search.short):
         candidate = evaluation.penalty.candidate
         # Models of given lengths have hardly a penalty, and separate the classes of few rows.

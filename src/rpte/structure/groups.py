@@ -30,7 +30,7 @@ from rpte.utils.arrays import Bytes, Floats, Index, Ints
 MOST_SOURCES = 4  # of a group
 MOST_GROUPS = 3
 ROUNDS = 6  # of scans
-DRAWS = 30  # of chance
+FIRST_DRAWS, DRAWS = 5, 30  # of chance
 LEAST_GAIN = 1.0  # nats, whatever chance gains
 MAY_MATTER = 0.6  # of the largest gain of chance, from which products are compared
 SHRINK = 0.7  # of leaf values: those of few rows are too large
@@ -115,8 +115,10 @@ def find_groups(
     gains = finder.gains(score, at)
     if gains[:, 0].max() <= LEAST_GAIN:
         return Interactions()
-    strongest = float(gains[:, 0].max())
-    threshold = max(LEAST_GAIN, float(finder.gains(score, at, DRAWS)[:, 1:].max()))
+    strongest, threshold = float(gains[:, 0].max()), LEAST_GAIN
+    for draws in (FIRST_DRAWS, DRAWS):  # the first ones tell of most tables that nothing interacts
+        if strongest > threshold:
+            threshold = max(threshold, float(finder.gains(score, at, draws)[:, 1:].max()))
     groups: list[frozenset[str]] = []
     evidence: list[Pairing] = []
     for _ in range(ROUNDS):

@@ -282,13 +282,13 @@ def _next(
         k = frontier[i].best(admitted)
         if k is not None:
             gain = float(frontier[i].found[k, GAIN])
-            least = max(least, gain - TIE * (scale + gain))
+            least = max(least, gain - TIE * (scale + abs(gain)))
             found.append((frontier[i], k))
     if not found:
         return None
     gains = np.array([leaf.found[k, GAIN] for leaf, k in found])
     top = gains.max()
-    equal = np.flatnonzero(gains >= top - TIE * (scale + top))
+    equal = np.flatnonzero(gains >= top - TIE * (scale + abs(top)))
     return min((found[i] for i in equal), key=lambda choice: choice[0].node)
 
 

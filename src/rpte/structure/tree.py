@@ -17,6 +17,7 @@ from rpte.columns.kinds import (
     is_true,
     operand_name,
     operand_text,
+    said_level,
 )
 from rpte.table.decimals import number_text
 from rpte.table.inputs import Inputs
@@ -36,7 +37,7 @@ class Words(NamedTuple):
     level: Callable[[str], str]
 
 
-TEXT = Words(lambda column: column.text, operand_text, repr)
+TEXT = Words(lambda column: column.text, operand_text, said_level)
 NAME = Words(lambda column: column.name, operand_name, str)
 
 

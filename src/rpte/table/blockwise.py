@@ -7,7 +7,7 @@ their range is kept; of text the distinct cells with their weights, which must n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -22,8 +22,10 @@ from rpte.table.column import (
     Raw,
     as_number,
     as_number_or_special,
+    as_one_of_two,
     distinct,
     family,
+    few_values,
     is_absent,
     level_text,
     merged_cells,
@@ -39,7 +41,7 @@ from rpte.table.read import (
     special_levels,
 )
 from rpte.table.schema import Kind, Schema, Variable
-from rpte.table.table import PoolingRule, pool
+from rpte.table.table import PoolingRule, pool, yes_no
 from rpte.utils.arrays import Array, Floats, Int32s
 
 MOST_CELLS = 500_000  # different ones of a column of text, kept in memory
@@ -59,6 +61,7 @@ class ColumnFacts:
     numeric : whether it came as numbers
     missing : whether a row that counts has no value
     largest : the largest number in size, NaN without any
+    values : at most three of the different numbers of rows that count
     single : whether float32 holds every number
     cells : the different cells; of numbers those that might become one as floats
     """
@@ -69,6 +72,7 @@ class ColumnFacts:
     largest: float
     single: bool
     cells: Cells
+    values: Sequence[float] = ()
 
     @property
     def empty(self) -> bool:
@@ -95,6 +99,7 @@ class ColumnFacts:
             float(np.fmax(self.largest, other.largest)),
             self.single and other.single,
             cells,
+            few_values(np.array([*self.values, *other.values])),
         )
 
 
@@ -185,17 +190,19 @@ def _facts(
         for cell, there, total in zip(cells, held, sums, strict=True)
         if there and not is_absent(cell)
     }
-    absent = [
-        cell for cell, total in zip(cells, sums, strict=True) if total > 0 and is_absent(cell)
-    ]
+    weighed = [cell for cell, total in zip(cells, sums, strict=True) if total > 0]
+    counted = [cell for cell in weighed if not is_absent(cell)]
     largest, by_type = np.nan, declared == "number" and not specials
+    values: Sequence[float] = ()
     if by_type:  # as decimals have it: no more than what may be told apart is kept
         numbers = as_number(np.array([*(cell for _, cell in found), None], object), name)
         largest = float(np.fmax.reduce(np.abs(numbers)))
+        values = few_values(as_number(np.array([*counted, None], object), name))
         found = {key: total for key, total in found.items() if not _short(key[1])}
     _check_count(name, len(found), by_type)
     empty = not found and bool(np.isnan(largest))
-    return ColumnFacts(declared, by_type, bool(absent), largest, empty, found)
+    absent = len(counted) < len(weighed)
+    return ColumnFacts(declared, by_type, absent, largest, empty, found, values)
 
 
 def _number_facts(
@@ -217,7 +224,8 @@ def _number_facts(
         _check_count(name, len(cells), numeric=True)
     single = column.dtype.itemsize <= (2 if whole else 4) or (whole and largest < SINGLE)
     counted = bool((weight[missing] > 0).any())
-    return ColumnFacts(declared or "number", True, counted, largest, bool(single), cells)
+    values = few_values(numbers[weight > 0])
+    return ColumnFacts(declared or "number", True, counted, largest, bool(single), cells, values)
 
 
 def _short(cell: Any) -> bool:
@@ -251,13 +259,19 @@ def _variable(name: str, facts: ColumnFacts, specials: tuple[str, ...]) -> Varia
 
 def _pooled(variable: Variable, facts: ColumnFacts, rule: PoolingRule) -> Variable:
     if variable.kind == "number":
-        return variable
+        values = facts.values
+        if not facts.numeric and not variable.levels:
+            counted = [cell for (_, cell), total in facts.cells.items() if total > 0]
+            values = few_values(as_number(np.array([*counted, None], object), variable.name))
+        return yes_no(variable, values, rule)
     codes = _codes(np.array([*(cell for _, cell in facts.cells), None], object)[:-1], variable)
     return pool(variable, codes, np.array([*facts.cells.values()], np.float64), rule)[0]
 
 
 def _codes(column: Raw, variable: Variable) -> Int32s:
     """Return the level of each row; of a level that was pooled, the last."""
+    if variable.numeric:
+        return as_one_of_two(column, variable)[1]
     cells, places = distinct(column)
     index = {level: code for code, level in enumerate(variable.levels)}
     rest = len(index) - 1 if variable.pooled else UNSEEN

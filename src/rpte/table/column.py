@@ -168,6 +168,38 @@ def extents(columns: Sequence[Floats]) -> list[tuple[float, float, bool]]:
     return list(zip(low.tolist(), high.tolist(), gaps.tolist(), strict=True))
 
 
+def as_one_of_two(column: Raw, variable: Variable) -> tuple[Floats, Int32s]:
+    """Return the numbers of a category of two numbers, NaN where missing, and their levels.
+
+    True and False are 1 and 0 where these are the two. Any other number is `UNSEEN`.
+    """
+    if set(variable.levels) == {"0", "1"}:
+        column = _without_booleans(column)
+    numbers = as_number(column, variable.name)
+    codes = np.where(np.isnan(numbers), MISSING, UNSEEN).astype(np.int32)
+    for code, level in enumerate(variable.levels):
+        codes[numbers == float(level)] = code
+    return numbers, codes
+
+
+def _without_booleans(column: Raw) -> Raw:
+    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
+        return column.astype(np.float64) if column.dtype.kind == "b" else column
+    cells, places = distinct(column)
+    plain = [float(cell) if isinstance(cell, BOOLEANS) else cell for cell in cells]
+    return Factorized(plain, places)
+
+
+def few_values(numbers: Floats) -> list[float]:
+    """Return the smallest and the largest number of a column, and one between them if any is."""
+    for part in (numbers[:FEW_CELLS], numbers):
+        low, high = np.fmin.reduce(part, initial=np.nan), np.fmax.reduce(part, initial=np.nan)
+        inside = part[(part > low) & (part < high)]
+        if len(inside):
+            break
+    return sorted({float(value) + 0.0 for value in (low, *inside[:1], high) if value == value})
+
+
 def _parts(cells: Array) -> Iterator[Array]:
     """Yield a few rows at a time."""
     step = max(1, FEW_CELLS // max(math.prod(cells.shape[1:]), 1))

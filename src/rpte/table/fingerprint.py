@@ -23,6 +23,8 @@ Profile = Literal["safe", "full", "none"]
 Sort = Callable[[Floats], Floats]  # of numbers, none missing; what it is given may be overwritten
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+PARTS = 20  # equal ones, that numbers are cut into
+FEW = 10  # different numbers that are told one by one
 SMALL = 5
 TOO_SMALL, HIDDEN = "<5", "hidden"
 LINES = 10_000  # hashed at a time
@@ -44,8 +46,8 @@ def fingerprint(
 
     Weights include class factors; rows of weight zero do not count. Of the two `labels` the second
     is the positive class, where `y` (n,) is 1.0; numbers have none. The profile "safe" hides counts
-    under 5 and exact extremes, "none" leaves it out. The `hashes` (n,) of rows may be given where
-    they are known, and what sorts numbers and goes over columns faster.
+    under 5 and extremes of fewer than 5 rows, "none" leaves it out. The `hashes` (n,) of rows may
+    be given where they are known, and what sorts numbers and goes over columns faster.
     """
     counted = weight > 0
     if not counted.all():
@@ -182,6 +184,7 @@ def column_profile(
     total, missing, *sums = map(_rounded, (total, missing, *cells.values(), numbers.total))
     shown = _hidden([missing, *sums], full)
     number = variable.kind == "number"
+    pictured = {"equal_parts": numbers.equal_parts(full), "values": numbers.values(full)}
     return {
         "name": variable.name,
         "kind": variable.kind,
@@ -190,6 +193,7 @@ def column_profile(
         "quantiles": numbers.quantiles(full) if number and numbers.distinct else None,
         "extremes": [numbers.first, numbers.last] if full and numbers.distinct else None,
         "levels": dict(zip(cells, shown[1:-1], strict=True)),
+        **(pictured if number and numbers.distinct else {}),
     }
 
 
@@ -204,18 +208,30 @@ class NumberSummary:
         self.first = self.last = np.nan
         self._below = 0.0
         self._found: dict[float, tuple[int, float, float]] = {}  # place, value, weight of its tail
+        parts = min(PARTS, int(_rounded(total) // SMALL))  # of at least SMALL rows each
+        self._inner = [part / parts for part in range(1, parts)]
+        self._ends = [np.nan, np.nan]  # the first and last with at least SMALL rows at or beyond it
+        self._few: list[tuple[float, float]] = []  # the first numbers and their weights
 
     def add(self, values: Floats, sums: Floats) -> None:
         """Add the next numbers (m,), different and in order, and the weight of each."""
         if not len(values):
             return
         below = np.cumsum(np.concatenate([[self._below], sums]))[1:]
-        for quantile in QUANTILES:
+        for quantile in {*QUANTILES, *self._inner}:
             place = int(np.searchsorted(below, quantile * self.total * (1 - 1e-12)))
             if quantile not in self._found and place < len(values):
                 tail = min(below[place], self.total - below[place] + sums[place])
                 found = self.distinct + place, float(values[place]), float(tail)
                 self._found[quantile] = found
+        enough = SMALL * (1 - 1e-12)
+        outer = below >= enough, self.total - below + sums >= enough
+        if np.isnan(self._ends[0]) and outer[0].any():
+            self._ends[0] = float(values[outer[0].argmax()])
+        if outer[1].any():
+            self._ends[1] = float(values[np.flatnonzero(outer[1])[-1]])
+        if self.distinct <= FEW:
+            self._few += zip(values[: FEW + 1].tolist(), sums[: FEW + 1].tolist(), strict=True)
         self.first = self.first if self.distinct else float(values[0])
         self.last, self._below = float(values[-1]), float(below[-1])
         self.distinct += len(values)
@@ -227,6 +243,24 @@ class NumberSummary:
             extreme = place in (0, self.distinct - 1) or tail < SMALL
             found.append(None if extreme and not full else value)
         return found
+
+    def equal_parts(self, full: bool) -> list[float] | None:
+        """Return the numbers between which equal parts of the rows lie, from end to end.
+
+        The ends have at least 5 rows at or beyond them, unless the profile is full.
+        """
+        low, high = (self.first, self.last) if full else self._ends
+        if not low < high:
+            return None
+        inner = [min(max(self._found[share][1], low), high) for share in self._inner]
+        return [low, *inner, high]
+
+    def values(self, full: bool) -> list[float] | None:
+        """Return the different numbers if they are few; those of few rows only if full."""
+        if self.distinct > FEW:
+            return None
+        shown = [value for value, weight in self._few if full or weight >= SMALL * (1 - 1e-12)]
+        return shown if len(shown) > 1 else None
 
 
 def level_counts(inputs: Inputs, name: str, weight: Floats) -> dict[str, float]:

@@ -64,7 +64,7 @@ def warn_of_sentinels(inputs: Inputs) -> dict[str, list[int]]:
     """Warn of the codes in a training table, in one warning; return them by column."""
     found = find_sentinels(inputs)
     if found.codes:
-        warn(found.said(), stacklevel=4)
+        warn(found.said())
     return {name: list(codes) for name, codes in found.codes.items()}
 
 
@@ -164,15 +164,15 @@ def hints_of(inputs: Inputs) -> tuple[str, ...]:
 
 
 def _few_whole(column: Floats) -> Floats:
-    """Return the values of a column of few whole numbers, none for any other, and for 0 and 1."""
+    """Return the values of a column of few whole numbers, none for any other, and for two."""
     none = np.zeros(0)
     head = column[: FEW_VALUES * ROWS]
     if len(np.unique(head[~np.isnan(head)])) > FEW_VALUES:
         return none
     values = np.unique(column[~np.isnan(column)])
-    few = 2 <= len(values) <= FEW_VALUES and len(column) >= ROWS * len(values)
+    few = 3 <= len(values) <= FEW_VALUES and len(column) >= ROWS * len(values)
     whole = few and bool((values == np.rint(values)).all() and np.abs(values).max() <= LARGEST_CODE)
-    return none if not whole or set(values) == {0.0, 1.0} else values
+    return values if whole else none
 
 
 def _zero_apart(column: Floats) -> bool:

@@ -70,7 +70,6 @@ def warn_of_no_exposure(name: str | None, exposure: Any) -> None:
         warn(
             f"the model was fitted with the exposure '{name}', and without one predicts means for "
             "one unit of it: give exposure= as to fit, or exposure=1 if that is what you want",
-            stacklevel=4,
         )
 
 

@@ -19,15 +19,18 @@ class Variable:
     levels: tuple[str, ...] = ()  # sorted; of a number its special codes, as text
     has_missing: bool = False  # in the training rows
     pooled: bool = False  # the last level, OTHER, stands for rare levels and levels never seen
+    numeric: bool = False  # a category of two numbers: cells hold the numbers that its levels spell
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the variable as plain JSON values."""
-        return {**asdict(self), "levels": list(self.levels)}
+        """Return the variable as plain JSON values; `numeric` only where it is true."""
+        left_out = () if self.numeric else ("numeric",)
+        record = {name: value for name, value in asdict(self).items() if name not in left_out}
+        return {**record, "levels": list(self.levels)}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Variable:
         """Rebuild a variable from `to_dict`."""
-        values = {f.name: record[f.name] for f in fields(cls)}
+        values = {f.name: record[f.name] for f in fields(cls) if f.name in record}
         return cls(**{**values, "levels": tuple(record["levels"])})
 
 

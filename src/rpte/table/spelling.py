@@ -5,7 +5,8 @@ form*: without blanks around it, and a number without needless zeros, so that ``
 ``" 10"`` are all the level ``10``. A category whose levels are true and false reads every usual
 spelling of them. Where several levels have one plain form, only a text that is one of them to the
 letter tells which is meant; anything else is refused, and so is a number other than 1 and 0 in a
-boolean. What is left is a level that training did not have.
+boolean. What is left is a level that training did not have. The cells of a category of two numbers
+are numbers, however they are written; what spells none is refused.
 """
 
 import re
@@ -18,7 +19,15 @@ from typing import Any
 import numpy as np
 
 from rpte.errors import InputError
-from rpte.table.column import MISSING, UNSEEN, Raw, distinct, is_absent, level_text
+from rpte.table.column import (
+    MISSING,
+    UNSEEN,
+    Raw,
+    as_one_of_two,
+    distinct,
+    is_absent,
+    level_text,
+)
 from rpte.table.schema import Variable
 from rpte.utils.arrays import Int32s
 
@@ -132,6 +141,10 @@ def read_levels(column: Raw, variable: Variable) -> tuple[Int32s, dict[str, int]
 
     A level that is not known is the pooled one, or else `UNSEEN`; a missing cell is `MISSING`.
     """
+    if variable.numeric:
+        numbers, rows = as_one_of_two(column, variable)
+        others = Counter(numbers[rows == UNSEEN].tolist())
+        return rows, {level_text(number): count for number, count in others.items()}
     index = {level: code for code, level in enumerate(variable.levels)}
     unknown = len(variable.levels) - 1 if variable.pooled else UNSEEN
     cells, inverse = distinct(column, variable.name)

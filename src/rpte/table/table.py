@@ -6,7 +6,7 @@ Rare levels of categories are pooled here, and the weights that users give are c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,16 @@ import numpy as np
 
 from rpte.errors import InputError, bad_cell
 from rpte.losses import BINOMIAL, Loss
-from rpte.table.column import EXACT, is_absent, is_real, to_float
+from rpte.table.column import (
+    EXACT,
+    as_one_of_two,
+    few_values,
+    is_absent,
+    is_real,
+    level_text,
+    to_float,
+)
+from rpte.table.decimals import EXACT_WHOLE
 from rpte.table.inputs import Inputs, Picked, as_array
 from rpte.table.schema import OTHER, Schema, Variable
 from rpte.utils.arrays import Array, Floats, Index, Int32s, Ints, Mask, Words
@@ -26,10 +35,14 @@ WEIGHT_SLACK = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class PoolingRule:
-    """A level keeps its name if it weighs enough and is among the heaviest; ties by name."""
+    """A level keeps its name if it weighs enough and is among the heaviest; ties by name.
+
+    A number with two whole values is a category of them, except for some `numbers` (None: all).
+    """
 
     least_weight: float
     most_levels: int
+    numbers: frozenset[str] | None = None
 
 
 KEEP_ALL = PoolingRule(0.0, 2**62)
@@ -274,7 +287,8 @@ def _learn_schema(inputs: Inputs, weight: Floats, rule: PoolingRule) -> Inputs:
     """Return the inputs with a schema learned from the rows that count.
 
     Levels without a row are forgotten, rare ones are pooled under ``OTHER``, and `has_missing`
-    tells of these rows alone. Special codes stay as they were declared, seen or not.
+    tells of these rows alone. Special codes stay as they were declared, seen or not. Numbers with
+    two values become categories.
     """
     variables, columns = [], []
     for variable, column in zip(inputs.schema.variables, inputs.columns, strict=True):
@@ -282,10 +296,26 @@ def _learn_schema(inputs: Inputs, weight: Floats, rule: PoolingRule) -> Inputs:
         learned = variable if gaps == variable.has_missing else replace(variable, has_missing=gaps)
         if variable.kind == "category":
             learned, column = pool(learned, column, weight, rule)
+        elif rule.numbers is not None:
+            learned = yes_no(learned, few_values(column), rule)
+            column = as_one_of_two(column, learned)[1] if learned.numeric else column
         variables.append(learned)
         columns.append(column)
     schema = Schema(tuple(variables), inputs.schema.named)
     return Inputs(schema, tuple(columns), inputs.specials)
+
+
+def yes_no(variable: Variable, values: Sequence[float], rule: PoolingRule) -> Variable:
+    """Return a number as a category where its `values` are two whole numbers and the rule allows.
+
+    Neither of the two is ever pooled. Fractions stay numbers, because they are hardly ever equal.
+    """
+    asked = rule.numbers is None or variable.name in rule.numbers or bool(variable.levels)
+    whole = all(value.is_integer() and abs(value) < EXACT_WHOLE for value in values)
+    if asked or len(values) != 2 or not whole:
+        return variable
+    levels = tuple(map(level_text, sorted(values)))
+    return replace(variable, kind="category", levels=levels, numeric=True)
 
 
 def pooled_name(levels: Collection[str]) -> str:

@@ -283,7 +283,6 @@ def warn_of_follow_up(target: Any, columns: Iterable[str]) -> None:
         warn(
             f"column '{times[0]}' beside the target '{target}' looks like the time until it: "
             f"{SURVIVAL}; where the time is not known beforehand, leave the column out",
-            stacklevel=4,
         )
 
 

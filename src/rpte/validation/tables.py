@@ -11,7 +11,7 @@ from rpte.model.model import Model
 from rpte.model.observed import Rows
 from rpte.model.verify_classes import labelled_classes, same_classes_table
 from rpte.model.verify_table import labelled, merged, same_table
-from rpte.rows.folds import deal
+from rpte.rows.folds import are_copies, deal
 from rpte.table.numbers import named
 from rpte.utils.arrays import Array, Index, Ints
 
@@ -57,7 +57,7 @@ def fold_of_rows(
     """
     if folds < 2:
         raise InputError(f"folds={folds}; give at least 2")
-    units = np.arange(len(y)) if groups is None else groups.astype(str)
+    units = _first_alike(content, y) if groups is None else groups.astype(str)
     classes = strata is None
     if strata is None:
         sides, places = np.unique(y, return_inverse=True)
@@ -72,10 +72,11 @@ def fold_of_rows(
         raise InputError(f"{few} has fewer than two rows or groups to hold out")
     fold = np.empty(len(y), np.intp)
     if groups is None:
-        # In the order of their content, equal rows to different folds.
+        # In the order of their content, equal rows to different folds unless they are copies.
         order = np.lexsort((*(() if weight is None else (weight,)), content))
-        dealt = deal(strata[order], np.ones(len(order), np.int64), most)
-        fold[order] = dealt.argmax(axis=0)
+        dealt = order[units[order] == order]
+        fold[dealt] = deal(strata[dealt], np.ones(len(dealt), np.int64), most).argmax(axis=0)
+        fold = fold[units]
     else:
         from sklearn.model_selection import StratifiedGroupKFold
 
@@ -83,6 +84,23 @@ def fold_of_rows(
         for f, (_, test) in enumerate(StratifiedGroupKFold(most).split(unit, strata, unit)):
             fold[test] = f
     return fold
+
+
+def _first_alike(content: Array, y: Array) -> Index:
+    """Return the first row of each row's copies, which is itself where it has none, (n,)."""
+    labels = np.unique(y, return_inverse=True)[1].reshape(-1)
+    order = np.lexsort((labels, content))
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (content[order][1:] != content[order][:-1]) | (
+        labels[order][1:] != labels[order][:-1]
+    )
+    starts, group = np.flatnonzero(new), np.cumsum(new) - 1
+    cases = np.diff(np.append(starts, len(order)))
+    leads = order[starts]  # a stable sort: the first of each
+    copies = are_copies(content[leads], labels[leads].astype(np.float64), cases)
+    first = np.arange(len(y))
+    first[order] = np.where(copies[group], leads[group], order)
+    return first
 
 
 def _well_filled(strata: Ints, least: int) -> Ints:

@@ -4,18 +4,19 @@ A factor of a product is a hinge, a step, a level, a code or a 0/1 number, or th
 that has two values: each can be zero, so that the product is read only where both are not. A
 distance is |a - b| of two numbers whose spreads are comparable, as those of measurements in one
 unit are. Many are much alike; each of those chosen adds most to the ones chosen before it.
+Where numbers have ends, no part changes beyond them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import islice
 
 import numpy as np
 
-from rpte.columns.kinds import Column, Hinge, Item, Pair, Pattern, Step, Value
+from rpte.columns.kinds import Column, Hinge, Item, Pair, Pattern, Scale, Step, Value
 from rpte.columns.limits import Permissions
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.design_products import TILE_ROWS
@@ -33,10 +34,13 @@ from rpte.table.decimals import shortest_between
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index, Mask
 from rpte.vocabulary.pursuit import pursue
+from rpte.vocabulary.ramps import Limits, within
 from rpte.vocabulary.screening import ranked
+from rpte.vocabulary.shape_cache import standardise
 from rpte.vocabulary.vocabulary import Vocabulary
 
 Part = Value | Hinge | Item
+Ends = Mapping[str, Limits]  # of numbers
 
 CANDIDATES, MORE_CANDIDATES = 240, 480  # given to the final choice; more for numbers of few rows
 MOST_PARTS, MORE_PARTS = 240, 1_000  # the same
@@ -53,18 +57,25 @@ ROUNDING = 5e-7  # error of sums in single precision, several times the largest 
 
 
 def find_products(
-    table: Table, vocabulary: Vocabulary, use: Floats, score: Floats, most: int, limits: Permissions
+    table: Table,
+    vocabulary: Vocabulary,
+    use: Floats,
+    score: Floats,
+    most: int,
+    limits: Permissions,
+    ends: Ends | None = None,
 ) -> tuple[Column, ...]:
     """Return the pairs with the largest gradient at `score`, their own parts projected out.
 
     The parts are one-source columns of the vocabulary, those of most `use` (V,): how much each
     column moves the score (n,) so far. Where a row has several scores, (K, n), each has candidates
-    of its own, and what these gain for all of them decides.
+    of its own, and what these gain for all of them decides. With `ends`, the numbers that may be
+    read are those that have some, and no part changes beyond them.
     """
     if most == 0:
         return ()
     slopes = _Slopes.at(table, score)
-    found = _of_all([_candidates(table, vocabulary, use, each, limits) for each in slopes])
+    found = _of_all([_candidates(table, vocabulary, use, each, limits, ends) for each in slopes])
     if not found:
         return ()
     slopes, beside = [each.first(DISTANCE_ROWS) for each in slopes], np.flatnonzero(use)
@@ -138,11 +149,16 @@ class _Candidate:
 
 
 def _candidates(
-    table: Table, vocabulary: Vocabulary, use: Floats, slopes: _Slopes, limits: Permissions
+    table: Table,
+    vocabulary: Vocabulary,
+    use: Floats,
+    slopes: _Slopes,
+    limits: Permissions,
+    ends: Ends | None = None,
 ) -> list[_Candidate]:
     """Return the admitted products and distances of the largest gradients."""
     parts, most = _most_parts(table)
-    known = _Known.of(vocabulary, use, parts)
+    known = _Known.of(vocabulary, use, parts, ends)
     found: list[_Candidate] = []
     for candidates in (
         _products(table, known, slopes.first(_screened_rows(table))),
@@ -274,10 +290,14 @@ def _cross_products(z: Floats, squared: Mask, slopes: _Slopes) -> tuple[Floats, 
 def _distances(known: _Known, slopes: _Slopes, limits: Permissions) -> Iterator[_Candidate]:
     """Yield the most promising distances of two numbers, the largest gradient first."""
     vocabulary, numbers = known.vocabulary, known.numbers()
-    values = [c for j in numbers if isinstance(c := vocabulary.columns[j], Value)]
+    within_ends = (known.within(vocabulary.columns[j]) for j in numbers)
+    values = [column for column in within_ends if isinstance(column, (Value, Scale))]
     spread = vocabulary.scale[numbers]
     rows = len(slopes.residual)
     x = vocabulary.z[numbers, :rows] * spread[:, None] + vocabulary.centre[numbers][:, None]
+    if known.ends is not None:
+        low, high = np.array([value.limits for value in values]).reshape(-1, 2).T
+        x = np.clip(x, low[:, None], high[:, None])
     near = zip(*_near(x[:, :FEWER_ROWS], spread, slopes.first(FEWER_ROWS)), strict=True)
     pairs = ((a, b, Pair("absolute difference", values[a], values[b])) for a, b in near)
     kept = list(islice((found for found in pairs if limits.admits(found[2])), SHORT_LIST))
@@ -319,9 +339,10 @@ class _Known:
     two: Mask  # of at most two values
     indicator: Mask  # of 0 and 1 only (or missing, where the centre is one of them)
     most: int  # parts
+    ends: Ends | None  # beyond which nothing changes
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary, use: Floats, most: int) -> _Known:
+    def of(cls, vocabulary: Vocabulary, use: Floats, most: int, ends: Ends | None = None) -> _Known:
         """Look at a vocabulary and the use of its columns."""
         seen: dict[str, int] = {}
         source = [seen.setdefault(c.sources[0], len(seen)) for c in vocabulary.columns]
@@ -329,18 +350,29 @@ class _Known:
         is_value = np.array([isinstance(c, Value) for c in vocabulary.columns], np.bool_)
         two, indicator = _few_valued(vocabulary, np.flatnonzero(is_value))
         by_source = np.round(by_source, 12)
-        return cls(vocabulary, np.round(use, 12), by_source, is_value, two, indicator, most)
+        return cls(vocabulary, np.round(use, 12), by_source, is_value, two, indicator, most, ends)
+
+    def within(self, column: Column) -> Column | None:
+        """Return a column as it may be a part, flat beyond the ends; None if it may not."""
+        if self.ends is None or column.binary:
+            return column
+        ends = self.ends.get(column.sources[0])
+        return None if ends is None else within(column, ends)
 
     def numbers(self) -> Index:
         """Return the numbers that may be subtracted: of variables of most use, by name."""
         fit = np.flatnonzero(self.is_value & ~self.indicator)
+        fit = fit[[self.within(self.vocabulary.columns[j]) is not None for j in fit]]
         columns = [self.vocabulary.columns[j] for j in fit]
         return np.sort(fit[ranked(columns, self.by_source[fit])[:MOST_NUMBERS]])
 
     def parts(self) -> Index:
         """Return the columns of most use, then those of variables of most use, by name."""
         known = zip(self.vocabulary.columns, self.is_value, self.two, strict=True)
-        may = [isinstance(c, Part) and (two or not number) for c, number, two in known]
+        may = [
+            isinstance(c, Part) and (two or not number) and self.within(c) is not None
+            for c, number, two in known
+        ]
         fit = np.flatnonzero(may)
         columns = [self.vocabulary.columns[j] for j in fit]
         return np.sort(fit[ranked(columns, self.use[fit], self.by_source[fit])[: self.most]])
@@ -365,13 +397,17 @@ def _parts(table: Table, known: _Known, rows: int) -> tuple[list[Part], Floats]:
     z = vocabulary.z[chosen, :rows]
     for place in np.flatnonzero(known.is_value[chosen]):
         j = chosen[place]
-        if known.indicator[j]:
+        if known.indicator[j] and known.ends is None:
             z[place] += vocabulary.centre[j] / vocabulary.scale[j]
         else:
             x = table.inputs[name := parts[place].source]
             between = shortest_between(float(np.nanmin(x)), float(np.nanmax(x)))
             parts[place] = step = Step(name, between)
             z[place] = step.evaluate(table.inputs)[:rows]
+    for at, (part, j) in enumerate(zip(parts, chosen, strict=True)):
+        if isinstance(limited := known.within(part), Hinge) and limited is not part:
+            parts[at] = limited
+            z[at] = standardise(limited.evaluate(table.inputs)[:rows], 0.0, vocabulary.scale[j])
     return parts, z
 
 

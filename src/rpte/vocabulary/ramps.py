@@ -1,19 +1,21 @@
-"""Pieces of a piecewise line that are flat outside of printed limits inside the training data.
+"""Columns of a number that are flat outside of printed limits inside the training data.
 
 What an effect does beyond the data nobody has seen, and a line goes on for ever. A ramp is a number
 kept between two limits: below the first and above the second nothing changes. The widest one of a
 variable is its line, and sums of others are piecewise lines. All of them rise, so that a sum of
-ramps with coefficients of one sign is monotone.
+ramps with coefficients of one sign is monotone. Logarithms, distances and the hinges of products
+have the same limits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
-from rpte.columns.kinds import Scale
+from rpte.columns.kinds import Column, Hinge, Scale, Value
 from rpte.table.decimals import shortest_between
 from rpte.table.table import Table
 
@@ -26,14 +28,14 @@ Limits = tuple[float, float]
 
 
 def inner_limits(table: Table, name: str, margin: float) -> Limits | None:
-    """Return between which numbers the effect of a variable may change; None if it has one value.
+    """Return between which numbers the effect of a variable may change; None if it is no curve.
 
     Short decimals that lie inside the training data, `margin` of the weight beyond either of them.
     """
     x = table.inputs[name]
     there = ~np.isnan(x)
     values, place = np.unique(x[there], return_inverse=True)
-    if len(values) < 2:
+    if len(values) < 3:
         return None
     if len(values) < FEWEST_VALUES:
         return float(values[0]) + 0.0, float(values[-1]) + 0.0
@@ -57,6 +59,25 @@ def _short(value: float, next_inside: float) -> float:
 def ramp(name: str, limits: Limits) -> Scale:
     """Return a variable kept between two limits."""
     return Scale(name, "clip", limits)
+
+
+def within(column: Column, limits: Limits) -> Column | None:
+    """Return a column of a number as it is between two limits, flat beyond; None if it has none."""
+    low, high = limits
+    match column:
+        case Value():
+            return ramp(column.source, limits)
+        case Hinge(knot=knot, side="above"):
+            return replace(column, end=high) if low <= knot < high else None
+        case Hinge(knot=knot):
+            return replace(column, end=low) if low < knot <= high else None
+        case Scale(formula="distance", numbers=(centre, *_)):
+            kept = low < centre < high
+            return replace(column, numbers=(centre, low, high)) if kept else None
+        case Scale(formula="log" | "sqrt", numbers=(floor, *_)):
+            floor = max(floor, low)
+            return replace(column, numbers=(floor, high)) if floor < high else None
+    return column
 
 
 def ramps(

@@ -15,11 +15,13 @@ from rpte.columns.kinds import Column, Hinge, Level, Missing, Step, Value
 from rpte.columns.limits import FREE, Permissions
 from rpte.kernels.screening import column_moments, knot_moments, scaled_squares
 from rpte.rows.threads import thread_map
+from rpte.table.column import few_values
 from rpte.table.decimals import short_centre
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Index, Mask
 from rpte.vocabulary.cuts import best_cuts, level_sets
 from rpte.vocabulary.gain import median
+from rpte.vocabulary.ramps import Limits, inner_limits
 from rpte.vocabulary.redundancy import Registry
 from rpte.vocabulary.screening import NullModel, promising, strongest
 from rpte.vocabulary.shapes import shapes_of
@@ -146,7 +148,10 @@ def original_columns(
             continue
         if variable.kind == "number" and values:
             columns.append(Value(variable.name))
-        columns.extend(Level(variable.name, (level,)) for level in variable.levels)
+        levels = variable.levels
+        if variable.kind == "category" and len(levels) == 2 and not paper:  # the first is "no"
+            levels = levels[:1] if variable.pooled else levels[1:]
+        columns.extend(Level(variable.name, (level,)) for level in levels)
         if variable.has_missing and not (paper and variable.kind == "number"):
             columns.append(Missing(variable.name))
     return tuple(columns)
@@ -157,24 +162,34 @@ class ShapeCache:
     """All shapes of a table's numbers, each evaluated when it is first needed.
 
     `least` is the weight that must lie on either side of a knot; with `rules` there are codes and
-    steps alone, and no values.
+    steps alone, and no values. `every_value` keeps numbers of two values as they are, for trees
+    that look ahead on pairs of numbers.
     """
 
     table: Table
     least: float
     limits: Permissions
     rules: bool = False
+    every_value: bool = False
     _originals: dict[bool, tuple[Column, ...]] = field(default_factory=dict)
     _families: dict[str, _Family] = field(default_factory=dict)
     _entries: dict[Column, Entry] = field(default_factory=dict)
+    _limits: dict[tuple[str, float], Limits | None] = field(default_factory=dict)
     _seen: Registry = field(default_factory=Registry)
 
     def originals(self, paper: bool) -> tuple[Column, ...]:
-        """Return the raw columns, without values where there are `rules`."""
+        """Return the raw columns, without values where there are `rules` or a step says as much."""
         if paper not in self._originals:
             columns = original_columns(self.table, paper, self.limits, not self.rules)
-            self._originals[paper] = columns
+            self._originals[paper] = tuple(c for c in columns if not self._has_step_alone(c))
         return self._originals[paper]
+
+    def _has_step_alone(self, column: Column) -> bool:
+        """Tell whether a column is a number of two values, which the step between them tells."""
+        name = column.sources[0]
+        if not isinstance(column, Value) or not self.limits.derivable(name) or self.every_value:
+            return False
+        return len(few_values(self.table.inputs[name])) == 2 and bool(self.shapes(name))
 
     def shapes(self, name: str) -> tuple[Column, ...]:
         """Return the shapes of a number that the limits allow."""
@@ -194,6 +209,12 @@ class ShapeCache:
             found = evaluate(self.table, column, "median", False, self._seen)
             self._entries[column] = found
         return found
+
+    def inner_limits(self, name: str, margin: float) -> Limits | None:
+        """Return between which numbers the effect of a number may change."""
+        if (name, margin) not in self._limits:
+            self._limits[name, margin] = inner_limits(self.table, name, margin)
+        return self._limits[name, margin]
 
     def close(self) -> None:
         """Release the memory of all columns."""

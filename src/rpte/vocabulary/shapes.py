@@ -42,13 +42,16 @@ def shapes_of(table: Table, name: str, least: float, rules: bool = False) -> Sha
     """Return the shapes of a number: log, distance, hinges, codes, steps.
 
     `least` is the weight that must lie on either side of a knot. With `rules` there are codes and
-    steps alone, also of a number that has two values. Labels are not looked at.
+    steps alone, as of a number that has few values; one that has two offers the step between them.
+    Labels are not looked at.
     """
     column = SortedColumn(table.inputs[name], table.y, table.weight)
     first = np.flatnonzero(np.diff(column.values, prepend=np.nan))  # where a new value begins
     values = column.values[first]
-    if len(values) < (2 if rules else 3):
+    if len(values) < 2:
         return Shapes([])
+    if len(values) == 2 and not rules:  # the step takes the place of the value, however rare
+        least = 0.0
     below = np.append(column.weight[first[1:]], column.total)  # weight up to each value
     told = LESS if table.loss.leaves_little else 1.0
     coarse, fine = _gaps(values, below, least, rules, told)

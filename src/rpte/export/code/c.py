@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rpte.errors import InputError
-from rpte.export.cells import Cells
+from rpte.export.cells import Cells, refuse_texts
 from rpte.export.code.script import filled
 from rpte.export.form import Form, Missing, OneOf, Present, Value, all_nodes, plain
 from rpte.export.inputs import CategoryInput, Input, NumberInput, has_words
@@ -155,6 +155,7 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "model.so"
         run_program([compiler, *COMPILE, "-x", "c", str(path), "-o", str(library), "-lm"])
+        refuse_texts(cells, lambda _, text: "\0" in text, "which no C string can hold")
         lines = _call(ctypes.CDLL(str(library)).rpte_predict, form, cells)
     return Answers(lines, run_program([compiler, "--version"]).splitlines()[0])
 

@@ -30,6 +30,7 @@ COMPARED = {
     "<": "GESTEP({0},{1})=0",
     "<=": "GESTEP({1},{0})=1",
     ">": "GESTEP({1},{0})=0",
+    "==": "DELTA({0},{1})=1",
 }
 LISTS = "Lists"
 FIRST_LISTED = 4  # row of the sheet Lists
@@ -118,7 +119,7 @@ class Formulas(Language):
                 return self.chosen(tests, self.within(tests).node(yes), self.node(no))
             case Operation("sum", parts):
                 return f"({self.total(parts)})"
-            case Operation("and" | "finite" | "<=" | "<" | ">" | ">=") | Present():
+            case Operation("and" | "finite" | "<=" | "<" | ">" | ">=" | "==") | Present():
                 return self.both(self.tests(node))
         return super().node(node)
 

@@ -29,8 +29,7 @@ DIGITS = {"Digits": 'VALUE({0}&"")', "Rest": 'SLN({0},VALUE({0}&""),1)'}
 def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
     """Fill in the rows, as many at a time as the workbook has room for, and recompute them."""
     office = find_program("soffice", "libreoffice")
-    empty = dict.fromkeys(cells.columns, ("",))
-    refuse_texts(empty, cells, "which a workbook cannot tell from an empty cell")
+    refuse_texts(cells, lambda _, text: not text, "which a workbook cannot tell from an empty cell")
     with tempfile.TemporaryDirectory() as folder:
         filled = fill_workbook(path, form, cells, Path(folder))
         recompute(office, filled, Path(folder) / "computed")

@@ -48,6 +48,12 @@ def check(form: Form, options: Options) -> None:
         for (what, text), (why, holds) in product(texts, FAULTS.items()):
             if holds(text):
                 raise InputError(f"{what} {why}; clean the column and fit again")
+        alike = [level for level in given.words if level.replace("\r\n", "\n") in given.words]
+        if merged := [level for level in alike if "\r\n" in level]:
+            raise InputError(
+                f"'{given.name}' has the level {merged[0]!r} and the same without the carriage "
+                "return, which a workbook reads as one; make them one level and fit again"
+            )
 
 
 def write(form: Form, options: Options) -> bytes:

@@ -39,7 +39,7 @@ OPTIONS = {"prefix": ""}
 TINY_TEXT = "-?0x0[.][0-9a-f]{13}p-1022"  # how `_text` writes subnormal numbers
 OPERATORS = {
     "+": "Add", "-": "Sub", "*": "Mul", "/": "Div", "log": "Log", "sqrt": "Sqrt", "exp": "Exp",
-    "<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual",
+    "<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual", "==": "Equal",
     "if": "Where", "sum": "Add", "and": "And", "max": "Max",
 }  # fmt: skip
 SMALLEST = sys.float_info.min
@@ -376,7 +376,8 @@ def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
             "onnxruntime is not installed; install it with pip install 'rpte[onnx]'"
         ) from None
     gaps = {given.name: gaps_of(given) for given in form.inputs}
-    refuse_texts(gaps, cells, "which in ONNX stands for missing")
+    missing = "which in ONNX stands for missing"
+    refuse_texts(cells, lambda name, text: text in gaps[name], missing)
     session = onnxruntime.InferenceSession(path.read_bytes(), providers=["CPUExecutionProvider"])
     spelled = to_the_letter(form, cells).columns
     fed = {given.name: column_of(given, spelled[given.name]) for given in form.inputs}

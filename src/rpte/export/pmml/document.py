@@ -52,7 +52,7 @@ NAMESPACE = "http://www.dmg.org/PMML-4_4"
 ESCAPES = {'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 HEAD = "<?xml version='1.0' encoding='UTF-8'?>\n"
 FUNCTIONS = {"<=": "lessOrEqual", "<": "lessThan", ">": "greaterThan", ">=": "greaterOrEqual",
-             "log": "ln"}  # fmt: skip
+             "==": "equal", "log": "ln"}  # fmt: skip
 # What is taken out of a text, and what of it stays; then zeros that a number does not need. PMML4S
 # reads no pattern with brackets, and no empty text.
 BLANKS = (r"(?s)^\x20*(.*?)\x20*$", "$1")
@@ -160,7 +160,7 @@ class Expressions(Translation[Element]):
                 return _joined("and", _between(parts[0], MAX_FLOAT))
             case "and":
                 return _joined("and", parts)
-            case "<=" | "<" | ">" | ">=":
+            case "<=" | "<" | ">" | ">=" | "==":
                 return _test(FUNCTIONS[name], *parts)
         return _apply(FUNCTIONS.get(name, name), *parts)
 

@@ -27,6 +27,7 @@ from rpte.export.lower import STEEPEST, limited
 from rpte.export.parity import inputs_of
 from rpte.export.target import ROUNDING, Answers, Options, Target
 from rpte.model.parts import DirectTerm, TreeTerms, path_sources, path_text
+from rpte.model.steps import unit_words
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats
 from rpte.utils.csv_text import rows_csv
@@ -92,7 +93,10 @@ def lines_of(form: Form) -> Iterator[Line]:
     for component, part in model.parts():
         where = component.name
         if isinstance(part, DirectTerm):
-            kind, centre = (HOLDS, None) if part.column.binary else (SLOPE, part.centre)
+            kind: str = HOLDS
+            centre: float | None = None
+            if not part.column.binary:
+                kind, centre = unit_words(part.column), part.centre
             said = (where, part.name, ", ".join(part.sources), part.text, kind, centre)
             yield _line(form, part.coefficient, said, part.support, part.rate)
             continue
@@ -170,10 +174,10 @@ def _applied(
         added, factor = (np.array(column)[leaf] for column in numbers)
         return added, factor
     row = read[part.name]
-    centre = float(row["centre"]) if row["kind"] == SLOPE else part.centre
+    centre = float(row["centre"]) if row["kind"].startswith(SLOPE) else part.centre
     term = replace(part, coefficient=float(row["coefficient"]), centre=centre)
     added = term.contribution(inputs)
-    if row["kind"] == SLOPE:
+    if row["kind"].startswith(SLOPE):
         with np.errstate(over="ignore"):
             return added, np.exp(added)
     return added, np.where(added != 0.0, float(row["relativity"]), 1.0)

@@ -31,7 +31,7 @@ from rpte.table.spelling import NUMBER_BEGINS, TRUTHS
 Columns = list[tuple[str, exp.Expr]]  # by name
 SIGNS: dict[str, type[exp.Expr]] = {
     "+": exp.Add, "-": exp.Sub, "*": exp.Mul, "/": exp.Div,
-    "<=": exp.LTE, "<": exp.LT, ">": exp.GT, ">=": exp.GTE,
+    "<=": exp.LTE, "<": exp.LT, ">": exp.GT, ">=": exp.GTE, "==": exp.EQ,
 }  # fmt: skip
 FUNCTIONS = {"log": exp.Ln, "sqrt": exp.Sqrt, "exp": exp.Exp}
 # Logarithms between which a product is an ordinary number.
