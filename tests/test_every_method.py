@@ -175,7 +175,7 @@ ESTIMATORS: dict[str, Call] = {
 MODELS: dict[str, Call] = {
     **SHARED,
     **on_rows("read", "response", "scorecard"),
-    **bare("importances", "parts", "rule_columns", "rule_table", "rules", "terms"),
+    **bare("effects", "importances", "parts", "rule_columns", "rule_table", "rules", "terms"),
     "at_horizon": lambda s, of: of.at_horizon(5.0),
     "between": lambda s, of: of.between("low", "high"),
     "cause": lambda s, of: of.cause(1),

@@ -11,10 +11,10 @@ import rpte
 from export_models import model_with
 from model_files import NAMES, stored
 from rpte.audit.decisions.reasons import Catalogue, catalogue_template, read_catalogue
-from rpte.audit.grid import grid
 from rpte.columns.kinds import Interval, Value
 from rpte.errors import InputError
 from rpte.model.file import from_dict
+from rpte.model.grid import grid
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
 

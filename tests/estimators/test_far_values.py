@@ -13,10 +13,10 @@ from effort import examples
 from fit_tables import mixed_case
 from model_files import EVERY_NAME, direct, sealed, stored, write
 from rpte import Limits, RPTEClassifier, RPTERegressor, RPTESurvival, RPTEWarning, load
-from rpte.audit.grid import bends, columns_on, jumps
 from rpte.check import rpte_check
 from rpte.columns.kinds import Level, Value, one_source
 from rpte.model.file import from_dict, to_dict
+from rpte.model.grid import bends, columns_on, jumps
 from survival_tables import made_times
 
 CLAIM = "no extrapolation"

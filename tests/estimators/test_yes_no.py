@@ -93,7 +93,7 @@ def test_it_is_one_condition_that_says_so(fitted):
     clf, X, y = fitted
     assert term_of(clf.model_, "smoker").column == Level("smoker", ("1",))
     assert term_of(clf.model_, "group").column == Level("group", ("2",))
-    text = clf.summary()
+    text = clf.summary(terms=True)
     assert "smoker = 1  (n=" in text
     assert "missing" not in text.replace(line_of(text, "age"), "")
     assert all(check.holds for check in clf.verify(X, y))
@@ -175,8 +175,8 @@ def test_trees_split_on_it():
     clf = RPTEClassifier().fit(X, y)
     (tree,) = clf.model_.trees
     assert set(tree.sources) == {"a", "b", "c"}
-    assert "if a = " in clf.summary()
-    assert "is not 1 (or missing)" in clf.summary()
+    assert "if a = " in clf.summary(terms=True)
+    assert "is not 1 (or missing)" in clf.summary(terms=True)
     assert all(check.holds for check in clf.verify(X, y))
 
 

@@ -18,7 +18,6 @@ from export_models import (
     table_model,
 )
 from rpte import Catalogue, InputError, read_catalogue
-from rpte.audit.grid import changed, grid
 from rpte.cli import app
 from rpte.columns.kinds import Level
 from rpte.export.cells import probe_table, read_cells
@@ -30,6 +29,7 @@ from rpte.export.lower import make_form
 from rpte.export.reasons import candidates, same_reasons
 from rpte.export.sql import run as sql_run
 from rpte.export.target import find_target, settle_options
+from rpte.model.grid import changed, grid
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.schema import Schema, Variable
 

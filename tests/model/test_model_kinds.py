@@ -84,7 +84,7 @@ def test_terms_in_words():
         "(age above 50) * noise",
     ]  # no cell was missing in training
     assert [rule.conditions for rule in model.rules()] == texts
-    assert all(text in model.summary() for text in texts)
+    assert all(text in model.summary(terms=True) for text in texts)
     assert "missing" not in draw_model(model)
     shown = [c.text for c in model.explain(ROWS)[0].components[0].contributions]
     assert shown == [

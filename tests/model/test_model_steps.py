@@ -192,7 +192,11 @@ def test_a_tiny_slope_is_told_by_its_step():
     texts = [c.text for e in clf.explain(X[:3]) for p in e.components for c in p.contributions]
     assert any(text.startswith("amount, from ") for text in texts)
     assert not any(re.search(r"e[-+]\d\d", text) for text in texts)
-    behind = [line.split("  ", 3)[-1] for line in clf.summary().splitlines() if "amount," in line]
+    behind = [
+        line.split("  ", 3)[-1]
+        for line in clf.summary(terms=True).splitlines()
+        if "amount," in line
+    ]
     assert behind
     assert not any(re.search(r"e[-+]\d\d", text) for text in behind)
 
@@ -224,7 +228,7 @@ def test_one_ratio_everywhere(task, tmp_path):
     name = "" if loss.link == "identity" else f"{loss.effect_name} "
     on_screen = run("show", tmp_path / "model.json", width=400).stdout
     drawn = re.sub("<[^>]+>", "\n", unescape(draw_model(model)))
-    for text in (model.summary(), on_screen, drawn):
+    for text in (model.summary(terms=True), on_screen, drawn):
         assert ratios_in(text, name) == told(found)
     in_json = json.loads(run("show", tmp_path / "model.json", "--json").stdout)["rules"]
     assert {r["term"]: r[names[-1]] for r in in_json if r["step"] is not None} == found

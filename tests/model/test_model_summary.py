@@ -27,7 +27,7 @@ def classifier(request):
 
 
 def test_every_active_term_is_named_with_its_coefficient(classifier):
-    lines = classifier.summary(every=True).splitlines()
+    lines = classifier.summary(every=True, terms=True).splitlines()
     rules = classifier.rules_
     assert len(rules) > 5
     for rule in rules.itertuples():
@@ -40,7 +40,7 @@ def test_every_active_term_is_named_with_its_coefficient(classifier):
 
 
 def test_every_condition_is_said_on_the_way_to_its_leaf(classifier):
-    text, seen = classifier.summary(every=True), 0
+    text, seen = classifier.summary(every=True, terms=True), 0
     for _, part in classifier.model_.parts():
         if isinstance(part, TreeTerms):
             for path in part.tree.paths():
@@ -52,7 +52,7 @@ def test_every_condition_is_said_on_the_way_to_its_leaf(classifier):
 
 
 def test_the_load_the_bound_and_the_components_are_stated(classifier):
-    load, text = classifier.audit(), classifier.summary(every=True)
+    load, text = classifier.audit(), classifier.summary(every=True, terms=True)
     assert f"{load.mu} terms, {load.miu} conditions to read" in text
     told = text.index("intercept")
     assert text.index(f"at most {load.bound} conditions were possible") > told  # after the model
@@ -104,7 +104,7 @@ def test_long_models_begin_with_the_largest_and_fold_the_small(classes):
     noisy = score + draw.logistic(size=len(X))
     y = np.searchsorted(np.quantile(noisy, np.arange(1, classes) / classes), noisy)
     made = RPTEClassifier(l1=0.002, max_trees=0, max_component_sources=1).fit(X, y)
-    load, short, full = made.audit(), made.summary(), made.summary(every=True)
+    load, short, full = made.audit(), made.summary(terms=True), made.summary(every=True, terms=True)
     assert load.mu > 40
     told = re.search(
         r"and (\d+) terms of (\d+) variables, (\d+)% of all importance \((.*)\)", short

@@ -75,6 +75,7 @@ def results(task, folder):
         "rule": model.rules()[0] if task != "causes" else None,
         "rule_table": model.rule_table(),
         "importances": model.importances() if task != "causes" else None,
+        "effects": model.effects() if task != "causes" else None,
         "read": model.read(X),
         "score": model.score(few),
         "load": rpte.load(folder / f"{task}.json"),

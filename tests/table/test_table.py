@@ -330,7 +330,7 @@ def test_the_pool_is_a_term_of_the_model_and_flagged_in_explanations(towns, tmp_
     classifier = RPTEClassifier(l1="4/n").fit(X, y)
     variable = classifier.model_.schema["town"]
     assert variable.levels == ("Oslo", "Rome", OTHER)
-    assert OTHER in classifier.summary()
+    assert OTHER in classifier.summary(terms=True)
     rows = pd.DataFrame({"town": ["village 003", "Atlantis", "Rome"]})
     score = classifier.decision_function(rows)
     assert score[0] == score[1] > score[2]

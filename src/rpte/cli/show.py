@@ -1,7 +1,7 @@
 """Models, explanations and checks drawn for a terminal, or as plain values."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -12,6 +12,7 @@ from rich.tree import Tree
 
 from rpte.cli.terminal import table_of
 from rpte.model.class_target import PairTarget
+from rpte.model.effects import words_of
 from rpte.model.explain import Explanation
 from rpte.model.explanations import ordered
 from rpte.model.model import Model
@@ -73,7 +74,9 @@ def coefficient(value: float) -> Text:
 def model_view(model: Model, say: Callable[[str], str] = str) -> Group:
     """Return the whole model; `say` may shorten the texts of conditions and direct terms."""
     start = Text.assemble("  intercept ", coefficient(model.intercept), _times(model, None))
-    return Group(_title(model), start, *(_component(model, c, say) for c in model.components))
+    words = words_of(model)
+    components = (_component(model, c, words, say) for c in model.components)
+    return Group(_title(model), start, *components)
 
 
 def _title(model: Model) -> Text:
@@ -103,8 +106,14 @@ def _times(model: Model, value: float | None) -> Text:
     return Text(f"(times {model.loss.effect(value):.4g})", QUIET)
 
 
-def _component(model: Model, component: Component, say: Callable[[str], str]) -> Tree:
+def _component(
+    model: Model, component: Component, words: Mapping[str, str], say: Callable[[str], str]
+) -> Tree:
+    """Return what the variables of a component do, in words, and its terms below."""
     nodes = [Tree(Text(f"{component.name}  {', '.join(component.sources)}", "bold"))]
+    for source in component.sources:
+        if source in words:
+            nodes[0].add(Text(f"{source}: {words[source]}", "italic"))
     for line in outline(model, component):
         del nodes[line.depth :]
         nodes.append(nodes[-1].add(_line(model, line, say)))

@@ -21,10 +21,10 @@ from math import prod
 
 import numpy as np
 
-from rpte.audit.grid import bends, columns_on, rows_of
 from rpte.columns.kinds import Column, Pair, Scale
 from rpte.counterfactual.choices import Choices
 from rpte.counterfactual.search import Points
+from rpte.model.grid import bends, columns_on, rows_of
 from rpte.model.parts import Component, TreeTerms
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats, Index, Mask

@@ -25,12 +25,12 @@ from typing import Any
 
 import numpy as np
 
-from rpte.audit.grid import bends, centres, columns_on, jumps, profile_of
 from rpte.columns.kinds import Column, Level, Missing, OneSource, Value, goes_on
 from rpte.columns.kinds import Scale as ScaleColumn
 from rpte.counterfactual.actions import Actions
 from rpte.counterfactual.answers import Scale
 from rpte.errors import InputError
+from rpte.model.grid import bends, centres, columns_on, jumps, profile_of
 from rpte.model.model import Model
 from rpte.table.column import MISSING, level_text
 from rpte.table.inputs import Inputs

@@ -78,15 +78,19 @@ class ModelMethodsMixin:
         inputs = self._inputs(X, allow_unknown)
         return self.model_.explain(inputs, reference).labelled(X)
 
-    def summary(self, every: bool = False) -> str:
+    def summary(self, every: bool = False, terms: bool = False) -> str:
         """Return the model as text, as `Model.summary` does.
 
         Parameters
         ----------
         every : bool
-            All terms of a model of more than 30, not the largest first and small ones in one line.
+            All of a model of more than 30 terms, not the largest first and small ones in one line.
+        terms : bool
+            The terms with their coefficients, as the score adds them up, in place of what each
+            variable does to the score of an average case. Models of several classes or causes
+            always show terms.
         """
-        return self._fitted().summary(every)
+        return self._fitted().summary(every, terms)
 
     def audit(self, X: Any = None) -> AuditLoad:
         """Return the audit load (mu, miu, bound; iiu over the rows of `X`)."""
@@ -274,6 +278,11 @@ class ModelMethodsMixin:
         rows = interaction_rows(one_event(self._fitted(), "interactions_"))
         columns = ["first", "second", "gain", "chance", "group"]
         return pd.DataFrame(rows, columns=columns)
+
+    @property
+    def effects_(self) -> pd.DataFrame:
+        """What each variable adds to the score at values that occur: see `Model.effects`."""
+        return one_event(self._fitted(), "effects_").effects()
 
     @property
     def hints_(self) -> Hints:

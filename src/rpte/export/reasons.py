@@ -12,12 +12,12 @@ from itertools import pairwise
 from typing import Any
 
 from rpte.audit.decisions import reasons as principal
-from rpte.audit.grid import grid
 from rpte.errors import InputError
 from rpte.export.fixed import Fixed
 from rpte.export.form import Form, Line, Node, apply
 from rpte.export.parity import read_silently
 from rpte.export.target import Options
+from rpte.model.grid import grid
 from rpte.model.parts import Component
 
 # How many reasons are told, and how; the other options as `rpte reasons` has them.

@@ -298,8 +298,11 @@ class CausesModel:
         given = {"horizons": horizons, "strata": named(X, strata)}
         return model.explain(X, reference, **given, allow_unknown=allow_unknown)
 
-    def summary(self, every: bool = False) -> str:
-        """Return the model as text; small components of a long one are a line unless `every`."""
+    def summary(self, every: bool = False, terms: bool = True) -> str:
+        """Return the model as text, always with its terms, a column for each score.
+
+        Small components of a long model are one line unless `every`.
+        """
         from rpte.model.summary import causes_summary
 
         return causes_summary(self, every)

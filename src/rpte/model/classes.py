@@ -378,8 +378,11 @@ class ClassesModel(PlotMethodsMixin):
 
         return class_counterfactuals(self, X, to, actions=actions, most=most, answers=answers)
 
-    def summary(self, every: bool = False) -> str:
-        """Return the model as text; small components of a long one are a line unless `every`."""
+    def summary(self, every: bool = False, terms: bool = True) -> str:
+        """Return the model as text, always with its terms, a column for each score.
+
+        Small components of a long model are one line unless `every`.
+        """
         from rpte.model.summary import classes_summary
 
         return classes_summary(self, every)

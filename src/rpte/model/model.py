@@ -393,11 +393,14 @@ class Model(PlotMethodsMixin):
         asked |= {"exposure": exposure, "offset": offset, "horizon": horizon, "strata": strata}
         return counterfactuals(self, X, to, **asked)
 
-    def summary(self, every: bool = False) -> str:
-        """Return the model as text; small components of a long one are a line unless `every`."""
+    def summary(self, every: bool = False, terms: bool = False) -> str:
+        """Return the model as text: what each variable does, or with `terms` how it is scored.
+
+        Small components of a long model are one line unless `every`.
+        """
         from rpte.model.summary import summary
 
-        return summary(self, every)
+        return summary(self, every, terms)
 
     def audit(self, X: Any = None) -> AuditLoad:
         """Count the audit load; IIU needs rows."""

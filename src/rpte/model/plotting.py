@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rpte.model.effects import COLUMNS, effect_rows
 from rpte.model.importance import NAMES, importance_rows, importances
 
 if TYPE_CHECKING:
@@ -41,6 +42,27 @@ class PlotMethodsMixin:
         found = importances(self, X, sample_weight)  # type: ignore[arg-type]
         rows = importance_rows(self.components, found)  # type: ignore[attr-defined]
         return pd.DataFrame(list(rows), columns=list(NAMES))
+
+    def effects(self) -> pd.DataFrame:
+        """Return what the own terms of each variable add to the score at values that occur.
+
+        Counted from the training mean, so that 0 is the average case. `summary()` says the same in
+        words.
+
+        Returns
+        -------
+        DataFrame
+            Columns variable, component, value (the different numbers of training if they are few,
+            else quantiles; levels, special codes, ``missing``), quantile, effect (in units of the
+            score) and alone: False where the variable adds more together with others, which is not
+            in the effect. Of several classes also the class.
+        """
+        import pandas as pd
+
+        labelled = ["class"] if hasattr(self, "models") and hasattr(self, "classes") else []
+        columns = [*COLUMNS[:2], *labelled, *COLUMNS[2:]]
+        rows = list(effect_rows(self))  # type: ignore[arg-type]
+        return pd.DataFrame(rows, columns=columns).astype({"alone": bool})
 
     def plot(
         self,

@@ -10,17 +10,23 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rpte.losses import BINOMIAL, Loss
 from rpte.model.check import monotone_texts
+from rpte.model.effect import Part, own_parts
+from rpte.model.effects import words_of
 from rpte.model.importance import RECORD as IMPORTANCES
 from rpte.model.intervals import RECORD as CALIBRATION
 from rpte.model.intervals import calibration_text
-from rpte.model.parts import DirectTerm, Leaf, TreeTerms
+from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.model.promises import free_promises, promise_lines
 from rpte.model.steps import RATIOS_NOTE, STEPS_NOTE, per_step, step_text, step_words, steps_text
 from rpte.model.survival import SurvivalTarget
+from rpte.model.target import Target
 from rpte.structure.tree import Branch, Condition
 from rpte.table.schema import Schema
 
@@ -39,22 +45,70 @@ NAMES = {
     "rmse": "root mean squared error", "miu": "conditions",
 }  # fmt: skip
 LONG = 30  # terms from which on a summary tells the largest components first, and folds others
+LINE, WIDEST_NAME = 100, 24  # characters of a line, and of a name before its effect
 NAMED = 6  # variables that the line on folded components names
 OVER_TIME = "Brier score over time"
 MEAN_AUC = "mean AUC (one class against the rest)"
 
 
-def summary(model: Model, every: bool = False) -> str:
-    """Return the model as readable text: every tree and every direct term.
+def summary(model: Model, every: bool = False, terms: bool = False) -> str:
+    """Return the model as readable text: what each variable does, or with `terms` how it is scored.
 
-    Of a long model the largest components come first, and small ones are one line unless `every`.
+    Effects are counted from their training mean; terms are those of the exact sum. Of a long model
+    the largest components come first, and small ones are one line unless `every`.
     """
-    lines = [*head_lines(model), f"{model.intercept:+9.4f}  intercept"]
     kept, folded = _largest(model, every)
-    for component in (model.components[place] for place in kept):
+    components = [model.components[place] for place in kept]
+    in_terms = terms or not components
+    lines = (_term_lines if in_terms else _effect_lines)(model, components)
+    return "\n".join([*lines, *folded, *_foot(model), *shorter_notes(model)])
+
+
+def _term_lines(model: Model, components: Sequence[Component]) -> list[str]:
+    """Return the terms of components as the score adds them up."""
+    lines = [*head_lines(model), f"{model.intercept:+9.4f}  intercept"]
+    for component in components:
         lines += ["", f"{component.name}: {', '.join(component.sources)}"]
         lines += [line for part in component.parts for line in _part_lines(model, part)]
-    return "\n".join([*lines, *folded, *_foot(model), *shorter_notes(model)])
+    return lines
+
+
+def _effect_lines(model: Model, components: Sequence[Component]) -> list[str]:
+    """Return what variables do from their training mean: a line for each, trees as trees."""
+    means = model.training["mean_contributions"]
+    average = model.intercept + sum(means.values())
+    words = words_of(model)
+    known = [source for c in components for source in c.sources if source in words]
+    width = min(WIDEST_NAME, max(map(len, known), default=0))
+    start = f"average score{_average_text(model, average)}; each line below adds to it"
+    lines, shared = [f"{average:+9.4f}  {start}"], False
+    for component in sorted(components, key=lambda c: len(c.sources) > 1):
+        together = len(component.sources) > 1
+        if together:
+            lines += ["", f"{component.name}: {', '.join(component.sources)}, together"]
+        said = [source for source in component.sources if source in words]
+        lines += [line for source in said for line in _worded(source, words[source], width)]
+        told = {part for source in said for part in own_parts(component, source)}
+        rest = [part for part in component.parts if part not in told]
+        shared = shared or any(isinstance(part, DirectTerm) for part in rest)
+        lines += [line for part in rest for line in _part_lines(model, part, means[part.name])]
+    steps = _step_notes(model, STEPS_NOTE) if shared else []
+    head = [f"RPTE model: {model.target.score_text}", _load_line(model), *steps, *_notes(model)]
+    return [*head, "", *lines, "", "the terms and their exact sum: summary(terms=True)"]
+
+
+def _average_text(model: Model, average: float) -> str:
+    """Return the probability that the average score stands for, of two classes."""
+    if not isinstance(model.target, Target):
+        return ""
+    return f" (probability {float(model.loss.response(np.array([average]))[0]):.3g})"
+
+
+def _worded(source: str, words: str, width: int) -> list[str]:
+    """Return the line of a variable's effect, wrapped."""
+    indent = " " * (width + 4)
+    return wrap(f"  {source:<{width}}  {words}", LINE, subsequent_indent=indent,
+                break_long_words=False, break_on_hyphens=False)  # fmt: skip
 
 
 def _largest(model: Model | ClassesModel | CausesModel, every: bool) -> tuple[list[int], list[str]]:
@@ -252,8 +306,11 @@ def stopped_note(model: Model | ClassesModel) -> str | None:
     )
 
 
-def _part_lines(model: Model, part: TreeTerms | DirectTerm) -> Iterator[str]:
-    """Yield a direct term, or a tree as indented lines with the coefficients of its leaves."""
+def _part_lines(model: Model, part: Part, mean: float | None = None) -> Iterator[str]:
+    """Yield a direct term, or a tree as indented lines with the coefficients of its leaves.
+
+    Those of a tree may be counted from its training `mean`.
+    """
     if isinstance(part, DirectTerm):
         counts = _counts(model, part) if part.column.binary else ""
         step = step_text(part, model.data, model.loss)
@@ -265,7 +322,8 @@ def _part_lines(model: Model, part: TreeTerms | DirectTerm) -> Iterator[str]:
                 yield f"{'':9}  {text}"
                 continue
             leaf = part.leaves[number]
-            coefficient = f"{leaf.coefficient:+9.4f}" if leaf.coefficient else f"{'0':>9}"
+            size = leaf.coefficient - (mean or 0.0)
+            coefficient = f"{size:+9.4f}" if size else f"{'0':>9}"
             yield f"{coefficient}  {text}{_counts(model, leaf)}"
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rpte.model.effect import shared_parts
+from rpte.model.effects import words_of
 from rpte.model.importance import RECORD, importance_rows
 from rpte.model.steps import step_words
 from rpte.model.summary import counted, figures, figures_text
@@ -58,7 +59,8 @@ def model_card(model: Model) -> Card:
     """Return the card of a model of one score."""
     parts = counted(len(model.components), "component")
     title = f"{model.target.score_text} = {signed(model.intercept)} + {parts}"
-    blocks: list[Any] = [*_importances(model), *_baseline(model), _components(model)]
+    blocks: list[Any] = [*_importances(model), *_effects(model), *_baseline(model)]
+    blocks.append(_components(model))
     heads = ("term", "if", "n", "coefficient", "typical step", model.loss.effect_name)
     words = step_words(model)
     rows = [
@@ -148,6 +150,14 @@ def _importances(model: Model | ClassesModel) -> list[Table]:
         for name, component, value, share in rows
     ]
     return [Table(("variable", "component", "importance", ""), cells, MOST_PARTS)]
+
+
+def _effects(model: Model) -> list[Table]:
+    """Return what each variable does from the average case, in words, the most important first."""
+    words, sizes = words_of(model), model.training.get(RECORD) or {}
+    rows = sorted(words.items(), key=lambda pair: -sizes.get(pair[0], 0.0))
+    heads = ("variable", "what it adds to the score of an average case")
+    return [Table(heads, rows, MOST_PARTS)] if rows else []
 
 
 def _components(model: Any) -> Table:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rpte.audit.grid import profile_of
 from rpte.errors import InputError, did_you_mean
 from rpte.model.causes import one_event
 from rpte.model.classes import ClassesModel
 from rpte.model.effect import Background, background, own_parts
+from rpte.model.grid import profile_of
 from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.model.target import AnyTarget, NumberTarget

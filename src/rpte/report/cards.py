@@ -6,6 +6,7 @@ from dataclasses import asdict
 import numpy as np
 
 from rpte.model.effect import Background
+from rpte.model.effects import words_of
 from rpte.model.explain import Explanation, value_text
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_text
@@ -20,7 +21,11 @@ from rpte.utils.arrays import Floats, Index
 
 def cards(model: Model, inputs: Inputs | None, rows: Background | None) -> list[Record]:
     """Return every component in order; ranges are over `inputs`, curves averaged over `rows`."""
-    return [_card(model, component, inputs, rows) for component in model.components]
+    words = words_of(model)
+    return [
+        {**_card(model, c, inputs, rows), "words": {s: words[s] for s in c.sources if s in words}}
+        for c in model.components
+    ]
 
 
 def _card(

@@ -8,7 +8,6 @@ the model reads, the words of the terms, and what a score stands for.
 import math
 from collections.abc import Sequence
 
-from rpte.audit.grid import centres
 from rpte.errors import InputError
 from rpte.export.code.javascript import write
 from rpte.export.form import Form, Horizon
@@ -16,6 +15,7 @@ from rpte.export.inputs import CategoryInput, Input
 from rpte.export.lower import codes_of, make_form
 from rpte.model.classes import ClassesModel
 from rpte.model.effect import Background
+from rpte.model.grid import centres
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms, path_text
 from rpte.model.target import NumberTarget

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from rpte.audit.grid import bends, centres, columns_on, jumps, profile_of
 from rpte.model.effect import (
     OUTER,
     Background,
@@ -19,6 +18,7 @@ from rpte.model.effect import (
     own_parts,
     shared_parts,
 )
+from rpte.model.grid import bends, centres, columns_on, jumps, profile_of
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, sum_of
 from rpte.table.column import MISSING

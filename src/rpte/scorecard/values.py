@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from rpte.audit.grid import bends, columns_on, jumps, profile_of, rows_of
 from rpte.columns.kinds import Column, Interval, Value
 from rpte.errors import InputError
+from rpte.model.grid import bends, columns_on, jumps, profile_of, rows_of
 from rpte.model.model import Model
 from rpte.scorecard.card import Axis
 from rpte.table.column import MISSING, UNSEEN

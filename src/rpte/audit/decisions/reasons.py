@@ -29,10 +29,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from rpte.audit.grid import changed, grid, rows_of
 from rpte.errors import InputError, did_you_mean
 from rpte.model.file import AnyModel
 from rpte.model.given import model_of, one_score_model
+from rpte.model.grid import changed, grid, rows_of
 from rpte.model.model import Label, Model
 from rpte.model.parts import Component, DirectTerm
 from rpte.model.survival import SurvivalTarget
@@ -208,7 +208,7 @@ def reason_rule(
     model : Model
     reference : {"mean", "best", "threshold"}
         "mean": the training mean of each component, as stored in the file. "best": the least
-        that a component can add against anybody (over `rpte.audit.grid`). "threshold": the
+        that a component can add against anybody (over `rpte.model.grid`). "threshold": the
         mean over the cases that pass next to the threshold.
     adverse : label, optional
         The class that counts against the case; the positive class if None. Of a number "high", as

@@ -6,18 +6,22 @@ ends of the range that the model file knows of the training values: the extremes
 else the outermost quantiles that are shown, else none. Missing and special codes are not in it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rpte.columns.kinds import Column, Hinge, Interval, Scale, Step, Value, one_source
-from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 from rpte.table.schema import Schema, Variable
 from rpte.utils.arrays import Floats, Int32s
+
+if TYPE_CHECKING:
+    from rpte.model.model import Model
 
 Cells = Floats | Int32s
 
