@@ -69,7 +69,7 @@ def test_demo_shows_a_tree_beside_shapes(shown):
     tree = shown[shown.index("dose, kidney") :].split("\nC")[0]
     assert re.search(r"T1\n.*dose (<=|>) \d+", tree)
     assert re.search(r"kidney (<=|>) \d+.* T1\.L\d +[+-]\d", tree)
-    assert re.search(r"^C\d  age\n.*D\d", shown, re.MULTILINE)
+    assert re.search(r"^C\d  age\n.*age: [+-].*(rises|falls) to .*\n.*D\d", shown, re.MULTILINE)
     assert re.search(r"T1\.L\d .*kidney", shown[shown.index("A patient") :])
 
 

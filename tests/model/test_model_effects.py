@@ -11,7 +11,7 @@ import rpte
 from command_tables import run
 from export_models import STORED_NAMES, stored_model
 from rpte import RPTEClassifier, RPTERegressor
-from rpte.columns.kinds import Hinge, Level, Scale, Step, Value
+from rpte.columns.kinds import Hinge, Interval, Level, Scale, Step, Value
 from rpte.model.effects import Sizes, own_effects, words_of
 from rpte.model.parts import Component, DirectTerm
 from rpte.table.schema import Schema, Variable
@@ -43,6 +43,12 @@ FULL = {"extremes": [0.0, 100.0], "equal_parts": None, "values": None, "quantile
         (Scale("x", "clip", (20.0, 60.0)), -0.1, (), "-2.00 up to 20, falls to -6.00 at 60, flat after"),  # noqa: E501
         (Step("x", 40.0), 1.5, (), "0 up to 40, +1.50 above 40"),
         (
+            Interval("x", 0.34, 0.53),
+            1.5,
+            (),
+            "0 below 0.34, +1.50 from 0.34 below 0.53, 0 from 0.53",
+        ),
+        (
             Step("x", 40.0),
             1.5,
             [(Step("x", 70.0), -0.5)],
@@ -52,7 +58,7 @@ FULL = {"extremes": [0.0, 100.0], "equal_parts": None, "values": None, "quantile
             Hinge("x", 50.0, "below"),
             -0.02,
             [(Hinge("x", 80.0, "above"), 0.1)],
-            "-1.00 at 0, rises to 0 at 50, flat to 80, rises to +2.00 at 100",
+            "-1.00 at 0, rises to 0 at 50, flat up to 80, rises to +2.00 at 100",
         ),
         (
             Scale("x", "clip", (0.0, 50.0)),

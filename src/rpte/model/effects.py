@@ -98,7 +98,7 @@ class OwnEffect:
         return np.array(found)
 
     def corners(self) -> list[float]:
-        """Return the ends of what occurs, bends, and both sides of jumps, ascending.
+        """Return the ends of what occurs, bends, and numbers beside jumps, ascending.
 
         A file that has no range has the corners alone; none if a line goes on beyond them.
         """
@@ -110,7 +110,7 @@ class OwnEffect:
         found = {number for column, _ in columns for number in bends(column)}
         for column, threshold in columns:
             for number in jumps(column, threshold):
-                found |= {number, math.nextafter(number, math.inf)}
+                found |= {number, *(math.nextafter(number, end) for end in (-math.inf, math.inf))}
         known = self.profile.get("extremes") or self.profile.get("equal_parts") or ()
         known = [n for n in known or self.profile.get("quantiles") or () if n is not None]
         if not known:
@@ -227,6 +227,10 @@ def _pieces(x: Sequence[float], effect: OwnEffect, sizes: Sizes) -> list[Piece]:
         near = x[at + 1] == math.nextafter(x[at], math.inf)
         kind = "flat" if abs(y[at + 1] - y[at]) < nothing else "jump" if near else "slope"
         piece = Piece(kind, x[at], x[at + 1], y[at], y[at + 1])  # type: ignore[arg-type]
+        if near and kind == "flat":  # two neighbouring floats are one number to people
+            if found and found[-1].kind != "jump":
+                found[-1] = found[-1]._replace(end=piece.end)
+            continue
         if found and _is_one(found[-1], piece, bend):
             piece = found.pop()._replace(end=piece.end, after=piece.after)
         found.append(piece)
@@ -250,29 +254,38 @@ def _curve(pieces: Sequence[Piece], sizes: Sizes) -> list[str]:
     if not pieces or all(piece.kind == "flat" for piece in pieces):
         return [sizes.text(pieces[0].before) if pieces else "0"]
     first = pieces[0]
-    at = f"at {number_text(first.start)}" if first.kind == "slope" else _up_to(first)
-    said, ways = [f"{sizes.text(first.before)} {at}"], [""]
+    at = f"at {number_text(first.start)}" if first.kind == "slope" else _until(pieces, 0)
+    said, way = [f"{sizes.text(first.before)} {at}"], ""
     for place, piece in enumerate(pieces):
-        last, jumped = place == len(pieces) - 1, place and pieces[place - 1].kind == "jump"
+        last, size = place == len(pieces) - 1, sizes.text(piece.after)
         if piece.kind == "slope":
-            way = "rises to" if piece.after > piece.before else "falls to"
-            again = "to" if said[-1].startswith((way, "to")) and ways[-1] == way else way
-            ways.append(way)
-            said.append(f"{again} {sizes.text(piece.after)} at {number_text(piece.end)}")
-        elif piece.kind == "jump":
-            follows = None if last else pieces[place + 1]
-            where = "above" if follows is None or follows.kind == "flat" else "just above"
-            until = ""
-            if follows is not None and follows.kind == "flat" and place + 2 < len(pieces):
-                until = f" up to {number_text(follows.end)}"
-            said.append(f"{sizes.text(piece.after)} {where} {number_text(piece.start)}{until}")
-        elif place and not jumped:
-            said.append("flat after" if last else f"flat to {number_text(piece.end)}")
+            before, way = way, "rises to" if piece.after > piece.before else "falls to"
+            said.append(f"{'to' if way == before else way} {size} at {number_text(piece.end)}")
+            continue
+        way = ""
+        if piece.kind == "jump":
+            goes_on = not last and pieces[place + 1].kind == "flat" and place + 2 < len(pieces)
+            until = f" {_until(pieces, place + 1)}" if goes_on else ""
+            said.append(f"{size} {_after(piece)}{until}")
+        elif place and pieces[place - 1].kind == "slope":
+            said.append("flat after" if last else f"flat {_until(pieces, place)}")
     return said
 
 
-def _up_to(piece: Piece) -> str:
-    return f"up to {number_text(piece.end if piece.kind == 'flat' else piece.start)}"
+def _after(jump: Piece) -> str:
+    """Say where a jump leads: above its number, or from its number on."""
+    start, end = number_text(jump.start), number_text(jump.end)
+    return f"above {start}" if len(start) <= len(end) else f"from {end}"
+
+
+def _until(pieces: Sequence[Piece], place: int) -> str:
+    """Say how far a flat stretch goes, or what comes before a jump."""
+    piece, ahead = pieces[place], pieces[place + 1 : place + 2]
+    jump = piece if piece.kind == "jump" else next((p for p in ahead if p.kind == "jump"), None)
+    if jump is None:
+        return f"up to {number_text(piece.end)}"
+    start, end = number_text(jump.start), number_text(jump.end)
+    return f"up to {start}" if len(start) <= len(end) else f"below {end}"
 
 
 def _of_levels(effect: OwnEffect, found: Sequence[float], sizes: Sizes) -> list[str]:
