@@ -116,38 +116,28 @@ def test_lightgbm_best_iteration():
     assert (load.mu, load.miu, load.per_row.tolist()) == (1, 1, [0, 0, 1, 1])  # the leaf 0 is out
 
 
-def classes_table():
+STUMPS = {"n_estimators": 2, "n_jobs": 1}
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "more", "expected"),
+    [  # 2 iterations x 3 classes: 6 stumps of 2 leaves
+        ("xgboost", "XGBClassifier", {"max_depth": 1, "booster": "gbtree"}, (12, 12, 6.0)),
+        ("xgboost", "XGBClassifier", {"max_depth": 1, "booster": "dart"}, (12, 12, 6.0)),
+        ("lightgbm", "LGBMClassifier", {"num_leaves": 2, "verbose": -1}, (12, 12, 6.0)),
+        # 2 trees of 2 leaves: a leaf with three values is one leaf
+        (
+            *("xgboost", "XGBClassifier"),
+            {"max_depth": 1, "multi_strategy": "multi_output_tree"},
+            (4, 4, 2.0),
+        ),
+    ],
+)
+def test_all_classes_are_counted(package, name, more, expected):
+    made = getattr(pytest.importorskip(package), name)(**STUMPS, **more)
     table = np.repeat([[0.0], [1.0], [2.0]], 30, axis=0)
-    return table, np.repeat([0, 1, 2], 30)
-
-
-@pytest.mark.parametrize("booster", ["gbtree", "dart"])
-def test_xgboost_counts_all_classes(booster):
-    # 2 iterations x 3 classes: 6 stumps of 2 leaves.
-    xgboost = pytest.importorskip("xgboost")
-    table, target = classes_table()
-    model = xgboost.XGBClassifier(n_estimators=2, max_depth=1, n_jobs=1, booster=booster)
-    load = audit_load(model.fit(table, target), table)
-    assert (load.mu, load.miu, load.iiu) == (12, 12, 6.0)
-
-
-def test_xgboost_tree_with_a_value_per_class():
-    # 2 trees of 2 leaves: a leaf with three values is one leaf.
-    xgboost = pytest.importorskip("xgboost")
-    table, target = classes_table()
-    model = xgboost.XGBClassifier(
-        n_estimators=2, max_depth=1, n_jobs=1, multi_strategy="multi_output_tree"
-    )
-    load = audit_load(model.fit(table, target), table)
-    assert (load.mu, load.miu, load.iiu) == (4, 4, 2.0)
-
-
-def test_lightgbm_counts_all_classes():
-    lightgbm = pytest.importorskip("lightgbm")
-    table, target = classes_table()
-    model = lightgbm.LGBMClassifier(n_estimators=2, num_leaves=2, n_jobs=1, verbose=-1)
-    load = audit_load(model.fit(table, target), table)
-    assert (load.mu, load.miu, load.iiu) == (12, 12, 6.0)
+    load = audit_load(made.fit(table, np.repeat([0, 1, 2], 30)), table)
+    assert (load.mu, load.miu, load.iiu) == expected
 
 
 def test_pruned_xgboost_tree_is_a_constant():

@@ -14,7 +14,6 @@ from rpte.model.file import content_hash, from_dict, to_dict
 from rpte.model.ledger import OPTIMALITY
 
 WHEN = "2026-01-31T12:00:00Z"
-METRICS_OF_TWO = {"rows": 1.0, "log_loss": 1.0, "brier": 0.1, "auc": 0.5}
 WHO = {"by": "A. Smith", "reason": "a test", "when": WHEN}
 
 

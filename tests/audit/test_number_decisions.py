@@ -50,32 +50,6 @@ class TestReasons:
                 for name, weight in told.items():
                     assert weight == pytest.approx(gaps[name])
 
-    def test_a_threshold_on_the_mean_says_who_gets_reasons(self, loss):
-        model, X, exposure = number_model(loss)
-        beside = beside_of(exposure)
-        mean = model.predict(X, **beside)
-        threshold = float(np.median(mean))
-        for adverse, decided in (("high", mean >= threshold), ("low", mean <= threshold)):
-            options = {"adverse": adverse, "threshold": threshold}
-            rule = rpte.reason_rule(model, "best", **options)
-            found = rpte.reason_codes(model, X, rule, **beside)
-            assert [bool(reasons) for reasons in found] == decided.tolist()
-
-    def test_the_cases_next_to_a_value_are_the_reference(self, loss):
-        model, X, exposure = number_model(loss)
-        beside = beside_of(exposure)
-        mean = model.predict(X, **beside)
-        threshold = float(np.quantile(mean, 0.7))
-        for adverse in ("high", "low"):
-            asked = {"adverse": adverse, "threshold": threshold, "cases": X, **beside}
-            rule = rpte.reason_rule(model, "threshold", **asked)
-            passing = np.flatnonzero(mean < threshold if adverse == "high" else mean > threshold)
-            distance = np.abs(mean[passing] - threshold)
-            near = passing[distance <= np.sort(distance)[:100][-1]]
-            for c in model.components:
-                subtotal = c.subtotal(model.read(X.iloc[near]))
-                assert rule.values[c.name] == pytest.approx(float(subtotal.mean()))
-
 
 class TestRefusedReasons:
     @pytest.mark.parametrize(

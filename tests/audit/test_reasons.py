@@ -1,6 +1,7 @@
 """Principal reasons: exact gaps, stated shares, ties, missing values, the catalogue."""
 
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 import pytest
 
 import rpte
-from export_models import model_with
+from export_models import NUMBERS, model_with, number_model
 from model_files import NAMES, stored
 from rpte.audit.decisions.reasons import Catalogue, catalogue_template, read_catalogue
 from rpte.columns.kinds import Interval, Value
@@ -17,6 +18,9 @@ from rpte.model.file import from_dict
 from rpte.model.grid import grid
 from rpte.model.parts import DirectTerm
 from rpte.table.schema import Schema, Variable
+from survival_trial import FEATURES, fitted, trial
+
+HORIZON = 365.0
 
 
 def model_of(name):
@@ -112,17 +116,54 @@ def test_a_full_profile_bounds_every_training_row():
         assert rule.values[component.name] <= component.subtotal(inputs).min() + 1e-9
 
 
-def test_the_threshold_reference_is_the_mean_of_those_who_just_pass(plain):
-    X = stored("chosen").X
-    rule = rpte.reason_rule(plain, "threshold", threshold=0.5, cases=X)
-    p = plain.predict_proba(X)[:, plain.positive]
-    passing = np.flatnonzero(p < 0.5)
-    near = passing[p[passing] >= np.sort(p[passing])[-min(100, len(passing))]]
-    for component in plain.components:
-        mean = component.subtotal(plain.read(X.iloc[near])).mean()
-        assert rule.values[component.name] == pytest.approx(mean)
-    told = rpte.reason_codes(plain, X, rule)
-    assert [bool(r) for r in told] == [bool(v >= 0.5) for v in p]
+@cache
+def deciding(task):
+    """Return a model, its table, what `fit` had beside it, and its two adverse sides.
+
+    Each side is its name, the numbers that a threshold is for, and 1 if the high ones are adverse.
+    """
+    if task == "two classes":
+        model, X = model_of("chosen"), stored("chosen").X
+        p = model.predict_proba(X)
+        return model, X, {}, [(label, p[:, k], 1) for k, label in enumerate(model.classes)]
+    if task in NUMBERS:
+        model, X, exposure = number_model(task)
+        beside = {} if exposure is None else {"exposure": exposure}
+        mean = model.predict(X, **beside)
+        return model, X, beside, [("high", mean, 1), ("low", mean, -1)]
+    strata = "centre" if task == "survival, strata" else None
+    X = trial()[[*FEATURES, *([strata] if strata else [])]]
+    model, beside = fitted(strata=strata), {"strata": strata} if strata else {}
+    alive = model.survival_at(X, HORIZON, **beside)[:, 0]
+    return model, X, beside, [("high", alive, -1), ("low", alive, 1)]
+
+
+@pytest.mark.filterwarnings("ignore:the table has 1 columns")
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("task", ["two classes", *NUMBERS, "survival", "survival, strata"])
+class TestThresholds:
+    def rule(self, task, side, reference, share, **asked):
+        """Return a rule of reasons, who is adverse by it, and the distance of each."""
+        model, _, _, sides = deciding(task)
+        adverse, value, sign = sides[side]
+        threshold = float(np.quantile(value, share))
+        asked |= {"horizon": HORIZON} if task.startswith("survival") else {}
+        rule = rpte.reason_rule(model, reference, adverse=adverse, threshold=threshold, **asked)
+        return rule, sign * value >= sign * threshold, np.abs(value - threshold)
+
+    def test_it_says_who_gets_reasons(self, task, side):
+        model, X, beside, _ = deciding(task)
+        rule, adverse, _ = self.rule(task, side, "best", 0.5)
+        found = rpte.reason_codes(model, X, rule, **beside)
+        assert [bool(reasons) for reasons in found] == adverse.tolist()
+
+    def test_the_cases_that_just_pass_are_the_reference(self, task, side):
+        model, X, beside, _ = deciding(task)
+        rule, adverse, distance = self.rule(task, side, "threshold", 0.6, cases=X, **beside)
+        near = X[~adverse & (distance <= np.sort(distance[~adverse])[:100][-1])]
+        for component in model.components:
+            mean = component.subtotal(model.read(near[list(model.sources)])).mean()
+            assert rule.values[component.name] == pytest.approx(mean)
 
 
 def test_at_most_four_by_default():

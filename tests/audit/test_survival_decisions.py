@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 
 import rpte
@@ -23,32 +22,7 @@ def survival(model, strata=None):
 
 @pytest.mark.filterwarnings("ignore:the table has 1 columns")
 @pytest.mark.parametrize("strata", [None, "centre"])
-class TestReasons:
-    def test_a_threshold_on_survival_says_who_gets_reasons(self, strata):
-        model = fitted(strata=strata)
-        found = survival(model, strata)
-        threshold = float(np.median(found))
-        for adverse, decided in (("high", found <= threshold), ("low", found >= threshold)):
-            asked = {"adverse": adverse, "threshold": threshold, "horizon": HORIZON}
-            rule = rpte.reason_rule(model, "best", **asked)
-            told = rpte.reason_codes(model, table(strata), rule, strata=strata)
-            assert [bool(reasons) for reasons in told] == decided.tolist()
-
-    def test_the_cases_next_to_a_survival_are_the_reference(self, strata):
-        model = fitted(strata=strata)
-        found = survival(model, strata)
-        threshold = float(np.quantile(found, 0.4))
-        for adverse in ("high", "low"):
-            asked = {"adverse": adverse, "threshold": threshold, "horizon": HORIZON}
-            asked |= {"cases": table(strata), "strata": strata}
-            rule = rpte.reason_rule(model, "threshold", **asked)
-            passing = np.flatnonzero(found > threshold if adverse == "high" else found < threshold)
-            distance = np.abs(found[passing] - threshold)
-            near = passing[distance <= np.sort(distance)[:100][-1]]
-            for c in model.components:
-                subtotal = c.subtotal(model.read(trial()[FEATURES].iloc[near]))
-                assert rule.values[c.name] == pytest.approx(float(subtotal.mean()))
-
+class TestLog:
     def test_a_replay_gives_every_case_again(self, strata, tmp_path):
         path, model = tmp_path / "log.jsonl", fitted(strata=strata)
         found = survival(model, strata)

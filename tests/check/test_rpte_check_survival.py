@@ -191,20 +191,19 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+OF_ANOTHER_TASK = {
+    f"loss {name}": lambda loss, name=name: loss.update(name=name)
+    for name in ("poisson", "binomial", "discrete")
+}
+
+
+@pytest.mark.parametrize("fault", [*FAULTS, *OF_ANOTHER_TASK])
 def test_fields_that_make_no_sense_are_found_by_both(fault):
     document = copy.deepcopy(made("efron")[0])
-    FAULTS[fault](document["target"])
-    document = sealed(document)
-    assert [name for name, faults, _ in rpte_check.file_checks(document) if faults] == ["fields"]
-    with pytest.raises(rpte.ModelFileError):
-        from_dict(document)
-
-
-@pytest.mark.parametrize("name", ["poisson", "binomial", "discrete"])
-def test_a_loss_of_another_task_is_found_by_both(name):
-    document = copy.deepcopy(made("efron")[0])
-    document["loss"]["name"] = name
+    if fault in FAULTS:
+        FAULTS[fault](document["target"])
+    else:
+        OF_ANOTHER_TASK[fault](document["loss"])
     document = sealed(document)
     assert [name for name, faults, _ in rpte_check.file_checks(document) if faults] == ["fields"]
     with pytest.raises(rpte.ModelFileError):

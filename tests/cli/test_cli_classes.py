@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_tables import credit, good, refused, run, write_csv
+from command_tables import credit, file_of_folder, good, refused, run, write_csv
 from model_files import class_case
 from rpte import RPTEClassifier, compare, load
 from rpte.table.files import read_table
@@ -32,14 +32,8 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def table(folder):
-    return folder / "weather.csv"
-
-
-@pytest.fixture(scope="module")
-def model(folder):
-    return folder / "model.json"
+table = file_of_folder("weather.csv")
+model = file_of_folder("model.json")
 
 
 def rows():

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_tables import QUICK, good, policies, refused, run, write_csv
+from command_tables import QUICK, file_of_folder, good, policies, refused, run, write_csv
 from rpte import Actions, RPTERegressor, load, read_decisions, reason_codes, reason_rule
 from rpte.table.files import read_table
 
@@ -31,19 +31,9 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def table(folder):
-    return folder / "policies.csv"
-
-
-@pytest.fixture(scope="module")
-def counts(folder):
-    return folder / "counts.json"
-
-
-@pytest.fixture(scope="module")
-def costs(folder):
-    return folder / "costs.json"
+table = file_of_folder("policies.csv")
+counts = file_of_folder("counts.json")
+costs = file_of_folder("costs.json")
 
 
 class TestFit:

@@ -9,7 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_tables import CREDIT, QUICK, SOURCE, credit, good, refused, run, write_csv
+from command_tables import (
+    CREDIT,
+    QUICK,
+    SOURCE,
+    credit,
+    file_of_folder,
+    good,
+    refused,
+    run,
+    write_csv,
+)
 from model_files import sealed, stored, write
 from rpte import load
 from rpte.cli import app
@@ -26,14 +36,8 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def loans(folder):
-    return folder / "loans.csv"
-
-
-@pytest.fixture(scope="module")
-def model(folder):
-    return folder / "model.json"
+loans = file_of_folder("loans.csv")
+model = file_of_folder("model.json")
 
 
 def scored(model):

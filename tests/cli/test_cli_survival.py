@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from command_tables import good, refused, run, write_csv
+from command_tables import file_of_folder, good, refused, run, write_csv
 from rpte import RPTESurvival, load, read_decisions
 from survival_trial import FEATURES, trial
 
@@ -24,19 +24,9 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def table(folder):
-    return folder / "trial.csv"
-
-
-@pytest.fixture(scope="module")
-def one(folder):
-    return folder / "one.json"
-
-
-@pytest.fixture(scope="module")
-def strata(folder):
-    return folder / "strata.json"
+table = file_of_folder("trial.csv")
+one = file_of_folder("one.json")
+strata = file_of_folder("strata.json")
 
 
 def rows(number=None):

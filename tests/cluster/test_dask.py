@@ -9,6 +9,7 @@ import sys
 import time
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -47,9 +48,7 @@ LAZY = {
 @pytest.fixture(autouse=True, scope="module")
 def _small():
     """Samples of few rows, so that small tables are long ones."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in SHORT_SCALE.items():
-            patch.setattr(scale, name, value)
+    with mock.patch.multiple(scale, **SHORT_SCALE):
         yield
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from effort import examples
-from fit_tables import mixed_case
+from fit_tables import mixed_case, with_part
 from rpte import InputError, Limits, RPTEClassifier
 from rpte.columns.kinds import (
     Hinge,
@@ -412,16 +412,6 @@ class TestPenalty:
         assert "Stage 3 optimality of the active terms" in failing(
             changed, CASE.X, CASE.y, CASE.weight
         )
-
-
-def with_part(model, part, new):
-    """Return the model with one tree or direct term in the place of another."""
-    kind = "trees" if isinstance(part, TreeTerms) else "direct"
-    components = tuple(
-        replace(c, **{kind: tuple(new if p is part else p for p in getattr(c, kind))})
-        for c in model.components
-    )
-    return replace(model, components=components)
 
 
 def monotone_case(seed, n=300):

@@ -1,6 +1,7 @@
 """Toward one of several classes: no allowed change is cheaper, and every class is left behind."""
 
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -101,9 +102,7 @@ def test_the_answer_is_proved_and_cheapest(model, row, to, most):
 @given(several(curved=True), rows(), st.integers(0, 2), st.integers(1, 3))
 def test_boxes_are_refined_to_the_same_answer(model, row, to, most):
     allowed = Actions(steps=dict.fromkeys("abz", 0.5) | {"s": 1})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solving, "SMALL", 1.0)
-        patch.setattr(solving, "MOST_ON_LINES", 0)
+    with mock.patch.multiple(solving, SMALL=1.0, MOST_ON_LINES=0):
         found = check(model, row, LABELS[to], allowed, most)
     assert all(answer.optimal for answer in found.answers)
 
@@ -111,11 +110,7 @@ def test_boxes_are_refined_to_the_same_answer(model, row, to, most):
 @examples(30)
 @given(several(curved=True), rows(), st.integers(0, 2))
 def test_bounds_hold_when_effort_is_cut_short(model, row, to):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solving, "SMALL", 1.0)
-        patch.setattr(solving, "MOST_ON_LINES", 0)
-        patch.setattr(solving, "ROUNDS", 2)
-        patch.setattr(solving, "MOST_BOXES", 12)
+    with mock.patch.multiple(solving, SMALL=1.0, MOST_ON_LINES=0, ROUNDS=2, MOST_BOXES=12):
         check(model, row, LABELS[to], Actions(steps=STEPS), 3)
 
 

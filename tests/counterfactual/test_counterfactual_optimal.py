@@ -1,6 +1,7 @@
 """No allowed change is cheaper: against every row that the actions allow, scored one by one."""
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -79,9 +80,7 @@ def test_with_products_and_curves_the_bound_holds(model, row, to, allowed, most)
 def test_boxes_are_refined_to_the_same_answer(model, row, to, most):
     """With fine steps and no box small enough to be listed, halving must find the optimum."""
     allowed = Actions(steps=dict.fromkeys("abz", 0.5) | {"s": 1})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solving, "SMALL", 1.0)
-        patch.setattr(solving, "MOST_ON_LINES", 0)
+    with mock.patch.multiple(solving, SMALL=1.0, MOST_ON_LINES=0):
         found = check(model, row, to, None, allowed, most)
     assert all(answer.optimal for answer in found.answers)
 
@@ -89,10 +88,7 @@ def test_boxes_are_refined_to_the_same_answer(model, row, to, most):
 @examples(30)
 @given(models(curved=True), rows(), targets)
 def test_boxes_that_were_put_off_are_opened_where_they_could_matter(model, row, to):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solving, "affordable", lambda *asked: 1)
-        patch.setattr(solving, "SMALL", 1.0)
-        patch.setattr(solving, "MOST_ON_LINES", 0)
+    with mock.patch.multiple(solving, affordable=lambda *asked: 1, SMALL=1.0, MOST_ON_LINES=0):
         found = check(model, row, to, None, Actions(steps=STEPS), 3)
     assert all(answer.optimal for answer in found.answers)
 
@@ -100,11 +96,7 @@ def test_boxes_that_were_put_off_are_opened_where_they_could_matter(model, row, 
 @examples(30)
 @given(models(curved=True), rows(), targets)
 def test_bounds_hold_when_effort_is_cut_short(model, row, to):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(solving, "SMALL", 1.0)
-        patch.setattr(solving, "MOST_ON_LINES", 0)
-        patch.setattr(solving, "ROUNDS", 2)
-        patch.setattr(solving, "MOST_BOXES", 12)
+    with mock.patch.multiple(solving, SMALL=1.0, MOST_ON_LINES=0, ROUNDS=2, MOST_BOXES=12):
         check(model, row, to, None, Actions(steps=STEPS), 3)
 
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -38,9 +39,7 @@ KINDS = ("two classes", "three classes", "poisson")
 @pytest.fixture(autouse=True, scope="module")
 def _small_samples():
     """Let tables of some hundred rows be searched on a sample, the others be in blocks on disk."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in SHORT_SCALE.items():
-            patch.setattr(scale, name, value)
+    with mock.patch.multiple(scale, **SHORT_SCALE):
         yield
 
 

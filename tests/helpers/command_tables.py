@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 from typer import testing
 from typer.testing import CliRunner
 
@@ -67,6 +68,11 @@ def started(*arguments, env=(), **options):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         **options,
     )
+
+
+def file_of_folder(name):
+    """Return a fixture: a file of the fixture `folder` of the same module."""
+    return pytest.fixture(scope="module")(lambda folder: folder / name)
 
 
 def credit(n=400, seed=3):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from raw_tables import random_raw
 from rpte import RPTEClassifier
+from rpte.model.parts import TreeTerms
 
 QUICK = {"l1": "4/n"}
 PATTERNS = {"vocabulary": "hug", "budget": 100, **QUICK}
@@ -111,3 +112,13 @@ def mixed_case(n=300, seed=0):
     signal += 2.0 * X["income"].isna()
     y = np.where(rng.random(n) < 1 / (1 + np.exp(-signal)), "sick", "healthy")
     return Case(X, y, rng.integers(1, 4, n) / 2.0)
+
+
+def with_part(model, part, new):
+    """Return the model with one tree or direct term in the place of another."""
+    kind = "trees" if isinstance(part, TreeTerms) else "direct"
+    components = tuple(
+        replace(c, **{kind: tuple(new if p is part else p for p in getattr(c, kind))})
+        for c in model.components
+    )
+    return replace(model, components=components)

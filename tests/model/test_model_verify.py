@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fit_tables import mixed_case
+from fit_tables import mixed_case, with_part
 from rpte import InputError, RPTEClassifier
 from rpte.columns.kinds import Level, Pair, Value
 from rpte.model import explain
@@ -33,16 +33,6 @@ def model():
 
 def failing(model, X=CASE.X, y=CASE.y, weight=CASE.weight):
     return {check.name for check in model.verify(X, y, weight) if not check.holds}
-
-
-def with_part(model, part, new):
-    """Return the model with one tree or direct term in the place of another."""
-    kind = "trees" if isinstance(part, TreeTerms) else "direct"
-    components = tuple(
-        replace(c, **{kind: tuple(new if p is part else p for p in getattr(c, kind))})
-        for c in model.components
-    )
-    return replace(model, components=components)
 
 
 def first(model, kind):
