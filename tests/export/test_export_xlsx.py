@@ -112,12 +112,19 @@ def of_table(name, published=False):
     return model, X.head(ROWS), {}
 
 
+def of_tiny_hazards(intercept):
+    """The text of a tiny number has fewer digits than the number."""
+    model = replace(from_dict(stored("trial").copy()), intercept=intercept)
+    return model, stored("trial").X.head(5), {"horizons": [5.0], "stratum": "north"}
+
+
 SOME = ("array", "boosted", "class_numbers", "claims", "edited_times", "mixed", "products",
         "published", "shaped", "special", "squared")  # fmt: skip
 CASES = {
     **{link: partial(suite_case, link, "xlsx") for link in LINKS},
     **{f"{link}, no inputs": partial(empty_case, link) for link in LINKS},
     **{f"stored {name}": partial(of_stored, name) for name in SOME},
+    **{f"hazard {score}": partial(of_tiny_hazards, score) for score in (-30.0, -600.0)},
     "numbers": partial(of_labels, (-1, 0, 5)),
     "fractions": partial(of_labels, (1.0, 2.0, 3.5)),
     "leaves": many_leaves,
@@ -441,16 +448,6 @@ def test_the_command(tmp_path):
     sheet = openpyxl.load_workbook(out)["Cases"]
     assert [sheet.cell(row, 1).value for row in (6, 45, 46)] == [1, 40, None]
     assert sheet.cell(6, 2).value == "row 1"
-
-
-@office
-@pytest.mark.parametrize("intercept", [-30.0, -600.0])
-def test_tiny_hazard_ratios_are_read_to_the_last_digits(intercept, tmp_path):
-    """The text of a tiny number has fewer digits than the number."""
-    made = stored("trial")
-    model = replace(from_dict(made.copy()), intercept=intercept)
-    given = {"horizons": [5.0], "stratum": "north"}
-    assert model.export("xlsx", tmp_path / "m.xlsx", made.X.head(5), **given).holds
 
 
 @office
