@@ -7,7 +7,9 @@
     python benchmarks/test_times.py costs.csv --check            # long tests name their reason
     python benchmarks/test_times.py costs.csv --csv > benchmarks/results/test_times.csv
 
-`.ci/run` prints the last of these, of its two runs together.
+`.ci/run` prints the last of these, of its two runs together. Processor seconds are what compares:
+wall seconds depend on what else runs. To measure a tree that has no such option,
+copy tests/helpers/run_costs.py into it and register it in its conftest.py as in this one.
 
 A fit counts as repeated when one with the same parameters and data was made before, by whichever
 worker. Programs are counted by what they are: `python` for every Python process.
