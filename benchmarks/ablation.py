@@ -11,8 +11,9 @@ shows in them: the ratio of times is approximate.
 Rows go to a CSV as they are made, and a second run goes on where the first stopped. `--write` puts
 the table into a page, between the lines `<!-- ablation:begin -->` and `<!-- ablation:end -->`.
 
-Run: python benchmarks/ablation.py [--tables sonar,adult] [--variants default,no_trees]
-     [--print-only] [--write docs/method.md] [--out benchmarks/results/ablation.csv]
+Run: python benchmarks/ablation.py [--tables sonar,adult | panel] [--variants default,no_trees]
+     [--most-rows 5000] [--print-only] [--write docs/method.md]
+     [--out benchmarks/results/ablation.csv]
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from data import read
+from panel_smoke import binary_tables
 from rpte import RPTEClassifier, RPTEWarning
 
 OUT = Path(__file__).parent / "results" / "ablation.csv"
@@ -106,11 +108,13 @@ def patched(variant: Variant) -> Iterator[None]:
         yield
 
 
-def splits(table: str, seed: int) -> Iterator[tuple[pd.DataFrame, pd.Series, np.ndarray]]:
+def splits(
+    table: str, seed: int, most_rows: int = MOST_ROWS
+) -> Iterator[tuple[pd.DataFrame, pd.Series, np.ndarray]]:
     """Yield features, label and which rows are held out, for the first folds of a seed."""
     X, y = read(f"panel/{table}")
-    if len(X) > MOST_ROWS:
-        X = X.sample(MOST_ROWS, random_state=seed)
+    if len(X) > most_rows:
+        X = X.sample(most_rows, random_state=seed)
         y = y[X.index]
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(X, y)
     for _, (_, test) in zip(range(HELD_OUT), folds, strict=False):
@@ -129,13 +133,13 @@ def measure(variant: Variant, X: pd.DataFrame, y: pd.Series, out: np.ndarray) ->
     return dict(zip(MEASURES, (*scores, model.audit().miu, seconds), strict=True))
 
 
-def run(tables: list[str], variants: list[str], path: Path) -> None:
+def run(tables: list[str], variants: list[str], path: Path, most_rows: int) -> None:
     """Make the rows that the CSV does not have, all variants of a fold one after the other."""
     if not path.exists():
         path.write_text(",".join(FIELDS) + "\n")
     done = set(pd.read_csv(path)[["variant", *CELL]].itertuples(index=False, name=None))
     for seed, table in product(SEEDS, tables):
-        for fold, split in enumerate(splits(table, seed)):
+        for fold, split in enumerate(splits(table, seed, most_rows)):
             for name in variants:
                 key = (name, table, seed, fold)
                 if key in done:
@@ -169,17 +173,18 @@ def line_of(mean: pd.DataFrame, default: pd.DataFrame) -> str:
     return f"{numbers} | {changes} | {np.exp(times.mean()):.2f}"
 
 
-def table_of(frame: pd.DataFrame) -> str:
+def table_of(frame: pd.DataFrame, most_rows: int = MOST_ROWS) -> str:
     """Return the Markdown table with its caption."""
     frame = shared(frame)
     # A first fit also loads kernels, so seconds are medians.
     how = dict.fromkeys(MEASURES, "mean") | {"seconds": "median"}
     means = {v: rows.groupby("table").agg(how) for v, rows in frame.groupby("variant")}
-    tables = [table for table in TABLES if table in set(frame["table"])]
+    known = frame["table"].unique().tolist()
+    tables = sorted(known, key=lambda t: TABLES.index(t) if t in TABLES else len(TABLES))
     caption = (
         f"Means over {len(tables)} tables ({', '.join(tables)}) and "
         f"{frame.groupby(CELL).ngroups} held-out folds (two of 5 for each of "
-        f"{frame['seed'].nunique()} seeds; at most {MOST_ROWS:,} rows of a table). Changes are to "
+        f"{frame['seed'].nunique()} seeds; at most {most_rows:,} rows of a table). Changes are to "
         "the default on the same rows, ± their standard error over tables; fit times are relative "
         "and approximate (`benchmarks/ablation.py`, `results/ablation.csv`)."
     )
@@ -205,13 +210,15 @@ def main() -> None:
     parser.add_argument("--tables", default=",".join(TABLES))
     parser.add_argument("--variants", default=",".join(VARIANTS))
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--most-rows", type=int, default=MOST_ROWS, help="of a table")
     parser.add_argument("--print-only", action="store_true", help="fit nothing")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into a page")
     options = parser.parse_args()
     variants = options.variants.split(",")
+    tables = binary_tables() if options.tables == "panel" else options.tables.split(",")
     if not options.print_only:
-        run(options.tables.split(","), variants, options.out)
-    text = table_of(pd.read_csv(options.out).query("variant in @variants"))
+        run(tables, variants, options.out, options.most_rows)
+    text = table_of(pd.read_csv(options.out).query("variant in @variants"), options.most_rows)
     put(text, options.write) if options.write else print(text)
 
 

@@ -1,6 +1,6 @@
 """One shape per variable: the columns that are chosen, their signs, and sets of levels."""
 
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -209,3 +209,20 @@ def test_levels_of_one_effect_are_merged():
     shapes = shapes_by_size(merged, given, Kind(SETS))
     assert shapes[0].places.tolist() == [4]
     assert shapes[1].places.tolist() == [1, 4]
+
+
+@examples(40)
+@given(st.integers(0, 10**6))
+def test_pieces_share_no_part_of_the_range(seed):
+    rng = np.random.default_rng(seed)
+    x, weight = np.sort(rng.normal(size=200)), rng.uniform(0.1, 1.0, 200)
+    ends = np.quantile(x, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]).round(3).tolist()
+    columns = [Scale("x", "clip", pair) for pair in combinations(ends, 2)]
+    z = np.array([np.clip(x, *column.numbers) for column in columns])
+    target = rng.normal(size=len(z)) @ z + rng.normal(size=200)
+    kinds = [Kind(PIECES, direction) for direction in (0, RISING, FALLING)]
+    found = list(shapes_of_kinds(columns, moments(z, target, weight), kinds))
+    assert found[0]
+    for shape in (shape for shapes in found for shape in shapes):
+        pieces = sorted(columns[j].numbers for j in shape.places)
+        assert all(one[1] <= other[0] for one, other in pairwise(pieces))

@@ -3,9 +3,10 @@
 A good additive fit says how each variable moves the score. Beside what the others say, a variable
 asks for t = f + g / h per row: its own effect so far and the Newton step of the score, with the
 weight h. A shape is a few columns of one kind that explain t: a line, a line in the logarithm, at
-most three steps, a piecewise line of at most three hinges, a distance from a centre, single values,
-or sets of levels. All that counts of the rows are second moments of the columns, those of training
-rows to fit, and those of held-out rows to say what a shape is worth.
+most three steps, at most three pieces of a piecewise line, a distance from a centre, single values,
+or sets of levels. Pieces share no part of the range, so that each says how steep the effect is
+there. All that counts of the rows are second moments of the columns, those of training rows to fit,
+and those of held-out rows to say what a shape is worth.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ SWAPS = 2  # rounds in which a chosen column may be replaced by a better one
 
 LINE, LOG, DISTANCE, STEPS, PIECES, VALUES, SETS = range(7)
 FREE, RISING, FALLING = 0, 1, -1
+DISJOINT = (SETS, PIECES)  # families whose columns share no level, and no part of a range
 TURNING = ((DISTANCE, FREE), (STEPS, FREE), (PIECES, FREE), (VALUES, FREE))
 
 
@@ -129,18 +131,21 @@ def shapes_of_kinds(
             yield []
             continue
         most = MOST_TERMS if kind.family in (STEPS, PIECES, VALUES, SETS) else 1
-        limits = kind.direction * directions, clashes if kind.family == SETS else never
+        limits = kind.direction * directions, clashes if kind.family in DISJOINT else never
         found = np.empty((most, most), np.intp)
         count = best_columns(both, own, limits, (RIDGE, LEFT, SWAPS), found)
         yield [_fitted(moments, found[at, : at + 1]) for at in range(count)]
 
 
 def _clashes(columns: Sequence[Column]) -> Mask:
-    """Tell which sets of levels share a level, (q, q)."""
+    """Tell which sets of levels share a level, and which ramps a part of their range, (q, q)."""
     sets = [set(c.levels) if isinstance(c, Level) else set[str]() for c in columns]
-    if not any(sets):
-        return np.zeros((len(sets), len(sets)), np.bool_)
-    return np.array([[bool(a & b) for b in sets] for a in sets], np.bool_).reshape(len(sets), -1)
+    ends = np.array([c.numbers[:2] if _is_ramp(c) else (0.0, 0.0) for c in columns])  # type: ignore[attr-defined]
+    low, high = ends.reshape(-1, 2).T
+    found: Mask = np.maximum.outer(low, low) < np.minimum.outer(high, high)
+    if any(sets):
+        found |= np.array([[bool(a & b) for b in sets] for a in sets], np.bool_)
+    return found
 
 
 def _fitted(moments: Moments, places: Index) -> Shape:

@@ -31,7 +31,7 @@ from rpte.kernels.blas import one_blas_thread
 from rpte.model.verify_structure import is_flag
 from rpte.rows import scale
 from rpte.rows.threads import thread_map
-from rpte.selection.comparison import Comparison
+from rpte.selection.comparison import Comparison, Evaluation
 from rpte.selection.fold_state import FoldState
 from rpte.selection.interactions import find_interactions
 from rpte.selection.search import Search
@@ -120,39 +120,45 @@ def compare_ladders(search: Search, base: CandidatePenalty) -> None:
     plan = LadderPlan(base, interactions, margin, (None, *lengths), promises, starts=[base])
     search.plan, search.screened = plan, [*search.screened, *search.evaluations[1:]]
     search.evaluations = search.evaluations[:1]
-    best, least = Form(), _compare_form(search, plan, Form())
+    best, alone = Form(), _compare_form(search, plan, Form())
+    least = search.least_cost(alone)
     _compare_few(search)
     for group in range(len(interactions.groups)):
         modes = [REPLACES, BESIDE]
         if len(interactions.groups[group]) == 2 and search.settings.makes_products:
             modes.append(PRODUCT)
         rivals = [Form((*best.trees, (group, mode))) for mode in modes]
-        costs = [_compare_form(search, plan, form) for form in rivals]
-        at = int(np.argmin(costs))
-        if costs[at] < least:
-            best, least = rivals[at], costs[at]
+        found = [search.least_cost(_compare_form(search, plan, form)) for form in rivals]
+        at = int(np.argmin(found))
+        if found[at] < least:
+            best, least = rivals[at], found[at]
     if search.settings.makes_products and interactions.may_matter:
-        _compare_products(search, plan)
+        _compare_products(search, plan, [search.evaluations[0], *alone])
 
 
-def _compare_products(search: Search, plan: LadderPlan) -> None:
+def _compare_products(search: Search, plan: LadderPlan, alone: Sequence[Evaluation]) -> None:
     """Compare forms with many products, round by round while the models become better.
 
-    They are kept if they are better than those before beyond chance. Of few cases, of which more
-    rounds would make more chances, the first one has to be.
+    The first round has to be better than shapes `alone`: a tree may say more than the products of
+    one round and less than those of several. Of few cases, of which more rounds would make more
+    chances, it has to be better than all. Products are kept if the best of their models is better
+    than all before beyond chance.
     """
-    known, table = len(search.evaluations), search.learner.table
+    known, table = list(search.evaluations), search.learner.table
     few = table.loss.effective_cases(table.y, table.cases_of()) < scale.LENGTHS_FROM_CASES
-    first = PRODUCT_ERRORS if few else FIRST_ERRORS[table.loss.leaves_little]
+    rivals, errors = alone, FIRST_ERRORS[table.loss.leaves_little]
+    if few:
+        rivals, errors = known, PRODUCT_ERRORS
+    found = list[Evaluation]()
     for rounds in range(1, 1 + PRODUCT_ROUNDS):
-        so_far, before = len(search.evaluations), search.least_cost(search.evaluations)
-        least = _compare_form(search, plan, Form((), rounds))
-        if least >= before or (rounds == 1 and not _is_clearly_better(search, known, first)):
-            del search.evaluations[so_far:]
+        before, new = search.least_cost(found), _compare_form(search, plan, Form((), rounds))
+        first = rounds == 1 and not _is_clearly_better(search, rivals, new, errors)
+        if first or search.least_cost(new) >= before:
             break
-        plan.starts.append(search.best(search.complete).penalty)
-    if not _is_clearly_better(search, known, PRODUCT_ERRORS):
-        del search.evaluations[known:]
+        found += new
+        plan.starts.append(search.best(new).penalty)
+    kept = _is_clearly_better(search, known, found, PRODUCT_ERRORS)
+    search.evaluations = [*known, *(found if kept else ())]
 
 
 def _compare_few(search: Search) -> None:
@@ -199,9 +205,10 @@ def _choose_few(search: Search, fold: FoldState, candidates: Sequence[Candidate]
         fold.ladder_terms[candidate] = TermSet(vocabulary, (), within, None, (), free)
 
 
-def _is_clearly_better(search: Search, known: int, errors: float) -> bool:
-    """Tell whether the best of the newer evaluations is better than the others by some errors."""
-    before, after = search.evaluations[:known], search.evaluations[known:]
+def _is_clearly_better(
+    search: Search, before: Sequence[Evaluation], after: Sequence[Evaluation], errors: float
+) -> bool:
+    """Tell whether products are better than the best evaluation without, by some errors."""
     after = [e for e in after if e.penalty in search.losses]
     if not after:
         return False
@@ -212,8 +219,8 @@ def _is_clearly_better(search: Search, known: int, errors: float) -> bool:
     return bool(costs[0] < costs[1] - max(errors * error, least))
 
 
-def _compare_form(search: Search, plan: LadderPlan, form: Form) -> float:
-    """Compare the models of a form by length while that helps; return the least cost."""
+def _compare_form(search: Search, plan: LadderPlan, form: Form) -> list[Evaluation]:
+    """Compare the models of a form by length while that helps; return their evaluations."""
     candidates = plan.candidates(form)
     choose = _chooser(search, plan, form)
     search.choosers |= dict.fromkeys(candidates, choose)
@@ -241,7 +248,7 @@ def _compare_form(search: Search, plan: LadderPlan, form: Form) -> float:
             del search.evaluations[before:]
         if search.watch.is_over() or (not few and min(least) < min(least[-PATIENCE:])):
             break
-    return search.least_cost(search.evaluations[known:])
+    return search.evaluations[known:]
 
 
 def _l1_ratios(search: Search, cases: float) -> tuple[Sequence[float], Sequence[float]]:
