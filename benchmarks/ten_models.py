@@ -26,8 +26,8 @@ REMARKS = {
     "mroz_labor": (
         "The wage (`lwg`) matters differently for women who went to college, and children "
         "under five keep women at home: the economist signs both. `lwg` is imputed for women "
-        "who do not work, which the sharp piece between 1.151 and 1.3317 gives away; he would "
-        'ask for the wage to be left out. (Target 1 is "does not work".)'
+        "who do not work, which an effect that rises up to 0.858 and falls from 1.151 on gives "
+        'away; he would ask for the wage to be left out. (Target 1 is "does not work".)'
     ),
     "heart_c_uci": (
         "A cardiologist reads the risk factors of the textbook with the signs of the "
@@ -35,8 +35,8 @@ REMARKS = {
         "drop `fbs`, as `at(miu=12)` does."
     ),
     "pima_diabetes": (
-        "Glucose, body mass, age and pedigree, each rising. The risk that falls again above "
-        "31.5 years, and rises between 38.5 and 46.5, is more than she would believe: she "
+        "Glucose, body mass, age and pedigree, each rising. That the risk stays the same "
+        "between 31.5 and 38.5 years, and falls above 46.5, is more than she would believe: she "
         "would paste the hint, `monotone={'age': 'increasing'}`."
     ),
     "credit_scoring_spain": (
@@ -51,9 +51,9 @@ REMARKS = {
     ),
     "abalone": (
         "A tree over sex and two weights beside the shapes of the weights: a biologist reads "
-        "that infants are younger at the same weight, and that much shell for little meat "
-        "means age. The pieces of the two weights are hard to tell one by one; the picture of "
-        "the effect is what she would look at."
+        "that infants are younger at the same weight. That meat counts against age where the "
+        "whole weight is given, and shell for it, is what she would expect. The flat stretch of "
+        "`shucked_weight` between 0.5867 and 0.6198 she would smooth out."
     ),
     "diabetes_reg": (
         "Blood fat (`s5`), body mass and blood pressure, as in the papers on this table. The "
@@ -70,9 +70,10 @@ REMARKS = {
         "noise, and should have been left out."
     ),
     "surv_gbsg2": (
-        "Nodes, receptor, age and hormone therapy: the known prognostic factors of this "
-        "trial. Where nodes begin to matter (between 2.5 and 5.5) is where the guidelines "
-        "cut. `estrec` says next to nothing (a ratio of 1.005)."
+        "Nodes, receptor, age and hormone therapy: the known prognostic factors of this trial, "
+        "and that the youngest do worse is known as well. The grade counts for less than an "
+        "oncologist would expect, because the receptor and the nodes speak for it. `estrec` "
+        "says next to nothing."
     ),
 }
 HEAD = """# Ten models
