@@ -58,12 +58,13 @@ def only_candidate(monkeypatch, candidate, l1):
 
 
 def fixed_shapes(search, _):
-    """Give every variable the longest shape of the first kind that it has on all folds."""
-    folds = search.all_folds
-    for fold in folds:
-        shapes = fold.shapes
+    """Give every variable the longest shape of the first kind that its fold has.
+
+    How long that is may differ between folds, and on all rows it follows from all labels.
+    """
+    for shapes in (fold.shapes for fold in search.all_folds):
         for name in shapes.columns:
-            sizes = {k: min(len(f.shapes.shapes[name, k]) for f in folds) for k in KINDS}
+            sizes = {kind: len(shapes.shapes[name, kind]) for kind in KINDS}
             kind = next((k for k in KINDS[::-1] if sizes[k]), None)
             if kind is not None:
                 shapes.choices[name] = ShapeChoice(kind, sizes[kind])
