@@ -13,10 +13,10 @@ from model_files import sealed, write
 from rpte import InputError, ModelFileError, RPTEClassifier, RPTERegressor, load
 from rpte.audit.edits import _changed
 from rpte.check import rpte_check
-from rpte.fit import calibration
 from rpte.fit.calibration import calibrated
+from rpte.model import intervals
 from rpte.model.file import to_dict
-from rpte.model.intervals import interval_factor
+from rpte.model.intervals import interval_factor, typical_errors
 
 LOSSES = ("squared_error", "poisson", "gamma", "tweedie")
 POWER = {"squared_error": 0.0, "poisson": 1.0, "gamma": 2.0, "tweedie": 1.5}
@@ -130,7 +130,7 @@ def test_of_many_rows_some_scores_are_kept_and_intervals_are_no_shorter(monkeypa
     reg = fitted("gamma")
     X, y, given = rows("gamma", 500, 5)
     full = calibrated(reg.model_, X, y, **given)
-    monkeypatch.setattr(calibration, "MOST", 50)
+    monkeypatch.setattr(intervals, "MOST", 50)
     short = calibrated(reg.model_, X, y, **given)
     assert len(short.training["calibration"]["scores"]) == 50
     for alpha in np.linspace(0.002, 0.99, 60):
@@ -147,6 +147,8 @@ def test_a_file_keeps_intervals_to_the_last_bit_and_is_verified(tmp_path):
     model = load(tmp_path / "model.json")
     assert (model.predict_interval(X, **given) == reg.predict_interval(X, **given)).all()
     assert "prediction intervals: calibrated on 80 rows held out" in model.summary()
+    checks = {check.name: check for check in model.verify(X, y, **given)}
+    assert checks["prediction intervals"].holds  # derived again from the rows of calibration
     table, target, beside = rows("tweedie", 200, 0)
     assert all(check.holds for check in model.verify(table, target, **beside))
     command = [sys.executable, rpte_check.__file__, tmp_path / "model.json"]
@@ -156,6 +158,10 @@ def test_a_file_keeps_intervals_to_the_last_bit_and_is_verified(tmp_path):
     assert to_dict(replace(model, training=training)) == before
 
 
+def typical(prediction):
+    return {"prediction": prediction, "error": 1.0}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -163,6 +169,8 @@ def test_a_file_keeps_intervals_to_the_last_bit_and_is_verified(tmp_path):
         ({"scores": [1.0, 2.0], "up_to": [2.0, 1.0], "total": 1.0}, "in order"),
         ({"scores": [1.0], "up_to": [1.0], "total": 5.0}, "the total"),
         ({"scores": [1.0, 2.0], "up_to": [1.0], "total": 1.0}, "one number for each"),
+        ({"errors": [typical(2.0), typical(1.0)]}, "in order of their predictions"),
+        ({"errors": [typical(-1.0), typical(1.0)]}, "above 0"),
     ],
 )
 def test_a_record_that_makes_no_sense_is_refused(tmp_path, change, said):
@@ -255,3 +263,129 @@ def test_fractional_weights_beside_an_exposure_leave_a_fit_without_intervals():
     reg = RPTERegressor(loss="gamma", max_inspection_units=5).fit(X, y, weight, **given)
     with pytest.raises(InputError, match="has no prediction intervals"):
         reg.predict_interval(X, **given)
+
+
+def uneven(n, seed, below=0.0):
+    """Return a table of amounts whose spread grows with their mean."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.uniform(0.0, 10.0, n)})
+    return X, below + X["a"].to_numpy() * rng.uniform(0.0, 2.0, n)
+
+
+def test_widths_follow_the_typical_error_of_the_prediction():
+    """Where the spread grows with the mean, so does the width, and each fifth is covered."""
+    reg = RPTERegressor(max_inspection_units=6).fit(*uneven(2_000, 0))
+    X, y = uneven(10_000, 1)
+    low, high = reg.predict_interval(X, 0.1).T
+    inside, fifth = (low <= y) & (y <= high), X["a"] // 2
+    shares = pd.Series(inside).groupby(fifth).mean()
+    assert shares.between(0.8, 0.97).all()
+    widths = pd.Series(high - low).groupby(fifth).mean()
+    assert widths.is_monotonic_increasing
+    assert widths.iloc[-1] > 3.0 * widths.iloc[0]
+    errors = reg.model_.training["calibration"]["errors"]
+    assert len(errors) == 5
+    text = f"{errors[0]['error']:.3g} at {errors[0]['prediction']:.4g}"
+    assert f"typical error by prediction: {text}" in reg.summary()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_ends_are_the_mean_and_so_many_typical_errors(loss):
+    X, y, given = rows(loss, 500, 5)
+    reg = RPTERegressor(loss=loss, max_inspection_units=8).fit(X, y, **given)
+    record = reg.model_.training["calibration"]
+    assert 2 <= len(record["errors"]) <= 5
+    new, _, beside = rows(loss, 40, 6)
+    mean = reg.predict(new, **beside)
+    # A fit knows neither the offset of a number nor the exposure under the gamma loss.
+    known = reg.predict(new, exposure=None if loss == "squared_error" else 1.0)
+    known = known if loss in ("squared_error", "gamma") else mean
+    at, error = zip(
+        *((each["prediction"], each["error"]) for each in record["errors"]), strict=True
+    )
+    for alpha in (0.05, 0.3):
+        factor = interval_factor(reg.model_, alpha)
+        for row, (low, high) in enumerate(reg.predict_interval(new, alpha, **beside)):
+            if loss == "squared_error":
+                below = above = np.interp(known[row], at, error)
+            elif known[row] > at[-1]:
+                above = error[-1] * (known[row] / at[-1]) ** (POWER[loss] / 2)
+            else:
+                above = np.interp(known[row], [0.0, *at], [0.0, *error])
+            if loss != "squared_error":
+                times = (mean[row] / known[row]) ** (POWER[loss] / 2)
+                below, above = times * min(above, known[row]), times * above
+            lowest = -np.inf if loss == "squared_error" else 0.0
+            assert low == pytest.approx(max(mean[row] - factor * below, lowest), rel=1e-9, abs=1e-9)
+            assert high == pytest.approx(mean[row] + factor * above, rel=1e-9)
+
+
+def test_rare_counts_keep_their_zeros():
+    """With nine zeros in ten, no interval of 90% is one that no count lies in."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.choice(["u", "v", "w"], 20_000), "years": rng.uniform(0, 1, 20_000)})
+    rate = X["a"].map({"u": 0.05, "v": 0.12, "w": 0.3})
+    y = rng.poisson(rate * X["years"]).astype(float)
+    some = np.arange(len(y)) < 12_000
+    reg = RPTERegressor(loss="poisson").fit(X[some], y[some], exposure="years")
+    low, high = reg.predict_interval(X[~some], 0.1, exposure="years").T
+    assert (low == 0.0).all()
+    assert ((low <= y[~some]) & (y[~some] <= high)).mean() >= 0.9
+
+
+def test_an_interval_ends_at_0_where_no_training_target_was_negative(tmp_path):
+    X, y = uneven(400, 0)
+    reg = RPTERegressor(max_inspection_units=4).fit(X, y)
+    assert reg.model_.target.least == 0.0
+    assert (reg.predict_interval(X, 0.02) >= 0.0).all()
+    reg.save(tmp_path / "model.json")
+    model = load(tmp_path / "model.json")
+    assert model.predict_interval(X, 0.02).min() == 0.0
+    checks = {check.name: check for check in model.verify(X, y)}
+    assert checks["no target below 0"].holds
+    other = RPTERegressor(max_inspection_units=4).fit(*uneven(400, 0, below=-5.0))
+    assert other.model_.target.least is None
+    assert other.predict_interval(X, 0.02).min() < 0.0
+    beside = RPTERegressor(max_inspection_units=4).fit(X, y, offset=np.ones(400))
+    assert beside.model_.target.least is None
+    # A file that claims it of targets of which some are negative is found out.
+    X, y = uneven(400, 0, below=-5.0)
+    document = to_dict(other.model_)
+    wrong = sealed({**document, "target": {**document["target"], "least": 0}})
+    model = load(write(wrong, tmp_path))
+    assert [c.name for c in model.verify(X, y) if not c.holds] == ["no target below 0"]
+    table = tmp_path / "table.csv"
+    X.assign(y=y).to_csv(table, index=False)
+    command = [sys.executable, rpte_check.__file__, tmp_path / "model.json", table, "--target", "y"]
+    checker = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checker.returncode == 1
+    assert "below the least one" in checker.stdout
+
+
+def test_a_calibration_keeps_the_widths_and_is_proved_by_its_rows():
+    reg = RPTERegressor(max_inspection_units=4).fit(*uneven(400, 0))
+    before = reg.model_.training["calibration"]["errors"]
+    X, y = uneven(90, 1)
+    reg.calibrate(X, y, groups=np.arange(90) // 2)
+    record = reg.model_.training["calibration"]
+    assert record["errors"] == before
+    checks = {check.name: check for check in reg.verify(X, y)}
+    assert checks["prediction intervals"].holds
+    scores = [*record["scores"][:-1], record["scores"][-1] * 2.0]
+    training = {**reg.model_.training, "calibration": {**record, "scores": scores}}
+    wrong = replace(reg.model_, training=training)
+    assert not {c.name: c for c in wrong.verify(X, y)}["prediction intervals"].holds
+
+
+def test_typical_errors_are_means_of_bands_of_distinct_predictions():
+    mean = np.repeat([1.0, 2.0, 3.0], [100, 60, 40])
+    distance = np.where(mean == 2.0, 4.0, mean) * np.tile([0.5, 1.5], 100)
+    found = typical_errors(mean, distance, np.ones(200))
+    assert found == [
+        {"prediction": 1.0, "error": 1.0},
+        {"prediction": 2.0, "error": 4.0},
+        {"prediction": 3.0, "error": 3.0},
+    ]
+    assert typical_errors(mean, distance, np.full(200, 0.49)) is None  # 98 cases
+    assert typical_errors(mean, np.zeros(200), np.ones(200)) is None
+    assert typical_errors(np.ones(200), distance, np.ones(200)) is None

@@ -369,8 +369,9 @@ number_validation = by: 'content'|'groups', folds: from 1, rows: from 1, mae: me
 survival_validation = by: 'content'|'groups', folds: from 1, rows: from 1,
     concordance: null|mean share, brier: null|mean share, brier_explained: null|mean number,
     miu: measure
+typical = prediction: number, error: positive
 calibration = by: 'rows'|'groups', total: positive, scores: [amount 1], up_to: [positive 1],
-    table: null|sha256
+    table: null|sha256, errors?: [typical 2]
 training = rows: positive, distinct_rows: from 1, class_factors?: [positive 2 2],
     validation: validation, vocabulary_size: whole, rounds: [round], selection: null|selection,
     objective: null|objective, ties: [[text 2]], monotone: [certificate],
@@ -405,7 +406,7 @@ units = centre: number, scale: positive, weight: positive
 two classes = classes: [label 2 2], positive: 0|1, total: amount, name?: text
 class loss = name: 'multinomial', link: 'softmax', power?: number
 several classes = classes: [label 3], totals: [amount 3], name?: text
-a number = name: name, exposure: name, offset: name, total: number, units: units
+a number = name: name, exposure: name, offset: name, total: number, units: units, least?: 0
 status = cause: label, causes: [label 1 10], censored: label
 steps = times: [amount], hazard: [amount], end: amount
 a time = time: name, event: name, ties: 'efron'|'breslow'|'grouped', total: amount, has_entry: flag,
@@ -989,7 +990,11 @@ def sense_of_number(loss: Json, target: Json) -> Fault:
     if loss["link"] == "identity":
         if target["exposure"] is not None:
             yield "squared error has no exposure"
+        if "least" in target and (target["offset"] is not None or target["total"] < 0):
+            yield "the least target is 0 though there is an offset, or targets add up to less"
         return
+    if "least" in target:
+        yield "a least target is for squared error: under a logarithm none is below 0"
     if target["units"]["centre"] != 0:
         yield "the centre of a target is not 0 though its mean has a logarithm"
     if target["total"] < 0:
@@ -1219,6 +1224,11 @@ def sense_of_calibration(model: Json) -> Fault:
         yield "the calibration has no weight for each score, or they do not end in the total"
     if any(a > b for values in (scores, up_to) for a, b in pairwise(values)):
         yield "the scores of the calibration are not in order"
+    at = [each["prediction"] for each in found.get("errors", ())]
+    if any(not a < b for a, b in pairwise(at)):
+        yield "the predictions of the typical errors do not rise"
+    if at and model["loss"]["link"] == "log" and at[0] <= 0:
+        yield "a typical error is of a prediction that a logarithm does not have"
 
 
 def sense_of_data(model: Json) -> Fault:
@@ -2539,6 +2549,11 @@ def fault_table(model: Json, cases: list[Case], absent: list[str]) -> Fault:
         mass, found = units(model).weight * weight, total_of(model, total, weight)
         if not near(found, model["target"]["total"], sum_size(model, mass)):
             yield f"the target adds up to {found:g}, not {model['target']['total']:g}"
+    if "least" in model["target"]:
+        unit = units(model)
+        lowest = min(unit.centre + unit.scale * case.y for case in cases)
+        if lowest < -ROUNDING * (abs(unit.centre) + unit.scale):
+            yield f"a target is {lowest:g}, below the least one"
     if data["sha256"] is None:
         return
     if absent:

@@ -390,9 +390,12 @@ class RPTERegressor(
 
         Notes
         -----
-        With squared error all intervals have one width. With the other losses it goes with the root
-        of the variance under the loss, a power of the mean (exposure included): 0.5 for Poisson, 1
-        for gamma, half of `power` for Tweedie; the lower end is 0 at least. Of n calibration rows
+        Widths follow the case: they go with the typical error of predictions like its own, which
+        the fit has learned from held-out rows and `summary` prints (docs/numbers.md). Where a fit
+        held out fewer than 100 rows, or none, they follow the loss alone: one width with squared
+        error, else a power of the mean (exposure included), 0.5 for Poisson, 1 for gamma, half of
+        `power` for Tweedie. The lower end is 0 at least; with squared error, if no training target
+        was negative and there was no offset. Of n calibration rows
         the smallest possible alpha is 1 / (n + 1).
 
         Examples

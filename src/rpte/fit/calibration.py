@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rpte.errors import InputError
-from rpte.model.intervals import RECORD, number_of
+from rpte.model.intervals import (
+    RECORD,
+    Errors,
+    follows_exposure,
+    held_out_record,
+    kept_scores,
+    number_of,
+    scores_of,
+    typical_errors,
+    widths_at,
+)
 from rpte.model.model import Model
 from rpte.model.target import NumberTarget
 from rpte.model.verify_table import labelled
@@ -18,9 +28,6 @@ from rpte.table.inputs import as_array
 from rpte.table.numbers import named
 from rpte.table.table import check_weight, read_weights
 from rpte.utils.arrays import Floats
-
-MOST = 1000  # scores that a file keeps; of more rows, every so many-th
-DIGITS = 9  # of sums of weights
 
 
 def calibrated(
@@ -56,43 +63,58 @@ def calibrated(
             "this is the training table: the model has seen these rows, and lies closer to them "
             "than to new ones; calibrate on rows that were kept from fit"
         )
-    mean = target.mean(model.score(inputs), *given)
-    with np.errstate(invalid="ignore"):  # a mean beyond all numbers is refused below
-        scores = np.abs(target.read(y, inputs.n_rows) - mean) / target.loss.spread(mean)
-    if not np.isfinite(scores[counted]).all():
-        row = int(np.flatnonzero(counted & ~np.isfinite(scores))[0])
-        raise InputError(f"the mean of row {row} is {mean[row]:g}, which no interval has; drop it")
     weight = read_weights(sample_weight, inputs.n_rows)
     if groups is not None:
         weight = shared_weights(weight, groups)
-    by = "rows" if groups is None else "groups"
-    record = {"by": by, **_kept(scores[counted], weight[counted]), "table": table}
-    return replace(model, training={**model.training, RECORD: record})
+    scores = held_out_record(model, inputs, y, weight, *given)
+    # The typical errors stay those of the fit: the rows here are for nothing but the scores.
+    errors = (model.training.get(RECORD) or {}).get("errors")
+    return _with_record(model, "rows" if groups is None else "groups", scores, table, errors)
 
 
-class Distances(NamedTuple):
-    """Of rows that inner validation held out: how far targets lie from means, in units of the fit.
+class HeldOut(NamedTuple):
+    """Rows that inner validation held out, as the fit saw them.
 
-    Divided by `Loss.spread`. `weight` is that of a case as the fit saw it, `cases` how many a row
-    stands for; each (n,).
+    `mean` is what a fit without them predicts, `residual` the target less that, `weight` that of a
+    case, `cases` how many a row stands for, `fold` the fold that held it out; each (n,).
     """
 
-    distance: Floats
+    mean: Floats
+    residual: Floats
     weight: Floats
     cases: Floats
+    fold: Floats
 
 
-def with_held_out(model: Model, found: Distances, by: str) -> Model:
-    """Return a model that keeps how far numbers lie from means on rows that its fit held out."""
+def with_held_out(model: Model, found: HeldOut, by: str) -> Model:
+    """Return a model that keeps how far numbers lie from means on rows that its fit held out.
+
+    The scores of a fold rest on the typical errors of the others, those of new rows on all.
+    """
     target = model.target
     assert isinstance(target, NumberTarget)
-    scores = target.units.scale * found.distance
-    if not target.is_linear:
+    times = np.full(len(found.mean), target.units.scale)
+    if follows_exposure(target) and target.has_exposure:
         power: float = target.loss.power  # type: ignore[attr-defined]
-        scores = target.units.scale ** (1.0 - 0.5 * power) * found.distance
-        if target.has_exposure:
-            scores *= np.sqrt(found.weight * target.units.weight)
-    record = {"by": by, **_kept(scores, found.cases), "table": None}
+        times *= (found.weight * target.units.weight) ** (1.0 / (2.0 - power))
+    mean, residual = target.units.centre + times * found.mean, times * found.residual
+    errors = typical_errors(mean, np.abs(residual), found.cases)
+    if errors is None:
+        scores = np.abs(residual) / target.loss.spread(mean)
+    else:
+        scores = np.empty(len(mean))
+        for number in np.unique(found.fold):
+            own, rest = found.fold == number, found.fold != number
+            others = typical_errors(mean[rest], np.abs(residual[rest]), found.cases[rest])
+            scores[own] = scores_of(residual[own], *widths_at(others or errors, mean[own], target))
+    return _with_record(model, by, kept_scores(scores, found.cases), None, errors)
+
+
+def _with_record(
+    model: Model, by: str, scores: dict[str, Any], table: str | None, errors: Errors | None
+) -> Model:
+    widths = {} if errors is None else {"errors": errors}
+    record = {"by": by, **scores, "table": table, **widths}
     return replace(model, training={**model.training, RECORD: record})
 
 
@@ -106,19 +128,3 @@ def shared_weights(weight: Floats, groups: Any) -> Floats:
     group = np.unique(labels.astype(str), return_inverse=True)[1].reshape(-1)
     sums = np.bincount(group, weight)
     return np.where(weight > 0.0, weight / np.where(sums > 0.0, sums, 1.0)[group], 0.0)
-
-
-def _kept(scores: Floats, weight: Floats) -> dict[str, Any]:
-    """Return the scores in order with the weight up to each; of many, the larger of every few.
-
-    So a quantile that is not kept is replaced by the next larger one, and intervals stay safe.
-    """
-    found, place = np.unique(scores, return_inverse=True)
-    # Rounded, so that neither row order nor thirds of a group show.
-    up_to = np.round(np.cumsum(np.bincount(place.reshape(-1), weight)), DIGITS)
-    kept = np.arange(len(found))
-    if len(found) > MOST:
-        wanted = up_to[-1] * np.arange(1, MOST + 1) / MOST
-        kept = np.unique(np.minimum(np.searchsorted(up_to, wanted), len(found) - 1))
-    total = float(up_to[-1])
-    return {"total": total, "scores": found[kept].tolist(), "up_to": up_to[kept].tolist()}

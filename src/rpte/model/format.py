@@ -188,8 +188,9 @@ number_validation = folds: from 1, rows: from 1, mae: measure, rmse: measure, mi
 survival_validation = folds: from 1, rows: from 1, concordance: null|mean_share,
     brier: null|mean_share, brier_explained: null|mean_number, miu: measure,
     by: 'content'|'groups'
+typical = prediction: number, error: positive
 calibration = by: 'rows'|'groups', total: positive, scores: [amount 1], up_to: [positive 1],
-    table: null|hash
+    table: null|hash, errors?: [typical 2]
 stopped = max_fit_seconds: amount, stage: text, reproducible: False
 validation = folds: from 1, by: 'content'|'groups'|'splits', learned_from_rows?: from 1,
     searched_rows?: from 1, stopped?: stopped
@@ -255,7 +256,8 @@ def _first() -> Schema:
 CLASSES = "classes: [label 2 2], positive: 0|1"
 UNITS = described("centre: number, scale: positive, weight: positive")
 NUMBER = (
-    "name: text or null, exposure: text or null, offset: text or null, total: number, units: units"
+    "name: text or null, exposure: text or null, offset: text or null, total: number, "
+    "units: units, least?: 0"
 )
 STEPS = described("times: [amount], hazard: [amount], end: amount")
 TIME = (

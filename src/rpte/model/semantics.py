@@ -121,7 +121,12 @@ def _number(document: Record) -> Faults:
     if document["loss"]["link"] == "identity":
         if exposure is not None:
             yield ("target", "exposure"), f"is {shown(exposure)}; squared error has none"
+        beside = document["target"]["offset"] is not None or document["target"]["total"] < 0
+        if "least" in document["target"] and beside:
+            yield ("target", "least"), "does not go with an offset, or a total below 0"
         return
+    if "least" in document["target"]:
+        yield ("target", "least"), "is for squared error: a logarithm has no numbers below 0"
     if document["target"]["units"]["centre"] != 0:
         yield ("target", "units", "centre"), "is not 0, which the logarithm of a mean asks for"
     if document["target"]["total"] < 0:
@@ -384,6 +389,11 @@ def _calibration(document: Record) -> Faults:
     for name in ("scores", "up_to"):
         if any(a > b for a, b in pairwise(record[name])):
             yield (*path, name), "must be in order, the smallest first"
+    at = [each["prediction"] for each in record.get("errors", ())]
+    if any(not a < b for a, b in pairwise(at)):
+        yield (*path, "errors"), "must be in order of their predictions, the smallest first"
+    if at and document["loss"]["link"] == "log" and at[0] <= 0:
+        yield (*path, "errors"), "must be of predictions above 0, as the mean is under a logarithm"
 
 
 def _ledger(document: Record) -> Faults:

@@ -250,6 +250,12 @@ class NumberTarget:
     exposure: str | None = None
     offset: str | None = None
     units: TargetUnits = AS_THEY_ARE
+    least: float | None = None
+
+    @property
+    def least_number(self) -> float:
+        """What no target is below, minus infinity where there is no such number."""
+        return self.loss.least_target if self.least is None else self.least
 
     @property
     def outcome(self) -> str:
@@ -470,7 +476,8 @@ class NumberTarget:
         if self.is_linear:
             centre = short(rows.mean, math.sqrt(rows.spread / rows.weight))
             scale = short(np.sqrt(rows.spread / rows.weight + (rows.mean - centre) ** 2))
-            return replace(self, units=TargetUnits(centre, scale or 1.0))
+            least = 0.0 if rows.low >= 0.0 and self.offset is None else None
+            return replace(self, units=TargetUnits(centre, scale or 1.0), least=least)
         per = short(rows.weight / rows.given) or 1.0
         scale = rows.count_unit if self.loss.name == "poisson" else rows.mean
         return replace(self, units=TargetUnits(0.0, short(scale) or 1.0, per))
@@ -478,7 +485,8 @@ class NumberTarget:
     def to_dict(self) -> dict[str, Any]:
         """Return the target as plain JSON values."""
         record = {name: getattr(self, name) for name in ("name", "exposure", "offset", "total")}
-        return {**record, "units": self.units._asdict()}
+        least = {} if self.least is None else {"least": 0}
+        return {**record, "units": self.units._asdict(), **least}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any], loss: Mapping[str, Any]) -> NumberTarget:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rpte.model.certificate import limit_checks
 from rpte.model.check import NOT_CHECKED, Check, Checks
 from rpte.model.file import blamed_on, build, content_hash, read_document
+from rpte.model.intervals import calibration_check
 from rpte.model.ledger import OPTIMALITY, ledger_checks, withdrawn
 from rpte.model.verify_structure import structure_checks
 from rpte.model.verify_table import contributions_sum, labelled, one_leaf_per_tree, training_checks
@@ -48,7 +49,7 @@ def verify(
     y : labels, optional
         With the training X: that it is the training table, supports, event rates, that thresholds,
         levels, knots, centres and sides of missing cells follow from it, and the optimality of
-        Stage 3.
+        Stage 3. With the rows that prediction intervals were calibrated on: their scores.
     sample_weight, exposure, offset, entry, strata : of the training rows, optional
 
     Returns
@@ -64,6 +65,8 @@ def verify(
     if y is None:
         return Checks([*checks, not_checked(*needs_training(model))])
     rows = labelled(model, inputs, y, sample_weight, exposure, offset, entry, strata)
+    if (own := calibration_check(model, rows, y, sample_weight, exposure, offset)) is not None:
+        return Checks([*checks, own, not_checked(*needs_training(model))])
     return Checks([*checks, *training_checks(model, rows)])
 
 

@@ -88,7 +88,20 @@ def training_checks(model: Model, rows: Rows) -> list[Check]:
         *stored_importances(model, rows),
         *optimal(model, rows),
         *balanced(model, rows),
+        *least_target(model, rows),
     ]
+
+
+def least_target(model: Model, rows: Rows) -> list[Check]:
+    """No training target is below the number that prediction intervals end at."""
+    target = model.target
+    if not isinstance(target, NumberTarget) or target.least is None:
+        return []
+    units = target.units
+    lowest = units.centre + units.scale * float(rows.y[rows.weight > 0.0].min())
+    low = lowest < target.least - TOLERANCE * (abs(units.centre) + units.scale)
+    faults = [f"a target is {lowest:g}"] if low else []
+    return [checked("no target below 0", faults, f"the lowest is {max(lowest, 0.0):g}")]
 
 
 def _survival_checks(model: Model, rows: Rows, seen: FollowUp) -> list[Check]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rpte.estimation.candidate import Candidate, CandidatePenalty
 from rpte.estimation.terms import TermSet
-from rpte.fit.calibration import Distances
+from rpte.fit.calibration import HeldOut
 from rpte.rows import scale
 from rpte.utils.arrays import Floats
 
@@ -74,7 +74,7 @@ class Comparison:
     screened: int = 0  # evaluations that others replaced
     reference: Mapping[str, Any] | None = None  # what a black box explains beyond the best model
     # How far targets lie from means on held-out rows, of numbers, for what may be fitted.
-    held_out: Mapping[CandidatePenalty, Distances] = field(default_factory=dict)
+    held_out: Mapping[CandidatePenalty, HeldOut] = field(default_factory=dict)
     promises: Mapping[str, str] | None = None  # directions of numbers that cost nothing
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""How far targets lie from their predicted means on the rows that inner validation held out.
+"""Targets and their predicted means on the rows that inner validation held out.
 
-Each was predicted by a fit that had not seen it; prediction intervals rest on these distances until
+Each was predicted by a fit that had not seen it; prediction intervals rest on these rows until
 somebody calibrates them on other rows. The penalty and the lengths were chosen on the same rows.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from rpte.estimation.candidate import CandidatePenalty
-from rpte.fit.calibration import Distances, shared_weights
+from rpte.fit.calibration import HeldOut, shared_weights
 from rpte.selection.comparison import Evaluation
 from rpte.selection.fold_state import FoldState
 from rpte.selection.search import Search
@@ -19,17 +19,17 @@ from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Ints
 
 
-def held_out_distances(
+def held_out_rows(
     search: Search, evaluations: Iterable[Evaluation], grouped: bool
-) -> dict[CandidatePenalty, Distances]:
-    """Return the distances of some penalties, of those whose fits of all folds were kept.
+) -> dict[CandidatePenalty, HeldOut]:
+    """Return the held-out rows of some penalties, of those whose fits of all folds were kept.
 
     Where rows are `grouped`, the cases of each group add up to one.
     """
     penalties = {e.penalty for e in evaluations}
     known = [p for p in penalties if (p.candidate, p.l1_ratio) in search.paths]
     folds = search.folds[: search.independent]  # the others hold the same rows out again
-    return {penalty: _distances(search, penalty, folds, grouped) for penalty in known}
+    return {penalty: _held_out(search, penalty, folds, grouped) for penalty in known}
 
 
 def held_out_scores(search: Search, penalty: CandidatePenalty) -> tuple[Table, Floats, Ints] | None:
@@ -55,19 +55,19 @@ def held_out_scores(search: Search, penalty: CandidatePenalty) -> tuple[Table, F
     return held, np.concatenate(scores, axis=-1), np.concatenate(fold)
 
 
-def _distances(
+def _held_out(
     search: Search, penalty: CandidatePenalty, folds: list[FoldState], grouped: bool
-) -> Distances:
+) -> HeldOut:
     found = []
-    for fold in folds:
+    for count, fold in enumerate(folds):
         valid, (terms, fit) = fold.valid, search.fit_at(penalty, fold)
         assert valid is not None
         z = fold.valid_terms.memory[search.design(fold, terms).rows, : valid.n_rows]
-        mean, cases = valid.loss.response(fit[1:] @ z + fit[0]), valid.cases_of()
-        distance = np.abs(valid.y - mean) / valid.loss.spread(mean)
+        mean = valid.loss.response(fit[1:] @ z + fit[0])
+        own = valid.cases_of()
         part = np.arange(valid.n_rows) if valid.part is None else valid.part
-        found.append(np.stack([distance, valid.weight / cases, cases, part]))
-    distance, weight, number, part = np.hstack(found)
-    if grouped:
-        number = shared_weights(number, part)
-    return Distances(distance, weight, number)
+        number = np.full(valid.n_rows, count)
+        found.append(np.stack([mean, valid.y - mean, valid.weight / own, own, number, part]))
+    mean, residual, weight, cases, number, part = np.hstack(found)
+    counted = shared_weights(cases, part) if grouped else cases
+    return HeldOut(mean, residual, weight, counted, number)

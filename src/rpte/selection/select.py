@@ -24,7 +24,7 @@ from rpte.rows.training_rows import TrainingRows
 from rpte.selection.comparison import Comparison, Evaluation, Price
 from rpte.selection.finalists import validate_finalists, validate_outside
 from rpte.selection.fold_state import mine_all_rows, mine_folds
-from rpte.selection.held_out import held_out_distances
+from rpte.selection.held_out import held_out_rows
 from rpte.selection.ladder import compare_ladders, makes_ladders
 from rpte.selection.lengths import compare_lengths, compare_trees
 from rpte.selection.reference import find_reference
@@ -79,7 +79,7 @@ def select(
         best = compared.ranked(settings.most_conditions)[:1]
         wanted = (*best, *compared.frontier(scale.FRONTIER, best[0]))
         grouped = validation.by == "groups"
-        compared = replace(compared, held_out=held_out_distances(search, wanted, grouped))
+        compared = replace(compared, held_out=held_out_rows(search, wanted, grouped))
     return found, compared
 
 
