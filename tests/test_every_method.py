@@ -149,6 +149,7 @@ def _drawn(found: Any) -> Any:
 
 SHARED: dict[str, Call] = {
     **on_rows("audit", "decision_function", "predict", "predict_interval", "predict_proba"),
+    **on_rows("scorecard"),
     **bare("plot_frontier", "summary"),
     "explain": lambda s, of: of.explain(s.X[:2], **s.cause),
     "export": lambda s, of: of.export("sql", s.path("m.sql"), s.X[:3]),
@@ -174,7 +175,7 @@ ESTIMATORS: dict[str, Call] = {
 }
 MODELS: dict[str, Call] = {
     **SHARED,
-    **on_rows("read", "response", "scorecard"),
+    **on_rows("read", "response"),
     **bare("effects", "importances", "parts", "rule_columns", "rule_table", "rules", "terms"),
     "at_horizon": lambda s, of: of.at_horizon(5.0),
     "between": lambda s, of: of.between("low", "high"),

@@ -68,12 +68,14 @@ def test_a_later_check_on_other_rows_is_of_the_same_card(tmp_path):
 def test_the_record_says_how_far_the_card_is_from_the_model(tmp_path):
     record = MODEL.export("scorecard", tmp_path / "c.csv", TABLE, label="status", pdo=5)
     names = [note.split(":")[0] for note in record.notes[1:]]
-    assert names == list(MEASURES)
+    assert names == [*MEASURES, "information value"]
     y = CASE.y == MODEL.classes[MODEL.positive]
     card = MODEL.scorecard(CASE.X, pdo=5)
-    before, after = (roc_auc_score(y, s) for s in (MODEL.score(CASE.X), card.points(CASE.X)))
+    before, after = (
+        roc_auc_score(y, s) for s in (MODEL.score(CASE.X), card.log_odds(card.points(CASE.X)))
+    )
     assert f"{before:.4f} of the model, {after:.4f} of the card" in record.notes[1]
-    gap = np.abs(card.log_odds(card.points(CASE.X)) - MODEL.score(CASE.X)) * card.scale.factor
+    gap = np.abs(card.log_odds(card.points(CASE.X)) - MODEL.score(CASE.X)) * abs(card.scale.factor)
     assert f"{gap.mean():.2f} points on average and {gap.max():.1f} at most" in record.notes[0]
 
 
@@ -90,6 +92,7 @@ def test_one_class_has_no_area(tmp_path):
     few = TABLE[CASE.y == MODEL.classes[MODEL.positive]]
     record = MODEL.export("scorecard", tmp_path / "c.csv", few, label="status")
     assert "AUC: not defined, the table holds one class only" in record.notes
+    assert not any(note.startswith("information value") for note in record.notes)
 
 
 def test_text_and_page_hold_every_line(tmp_path):
@@ -160,7 +163,7 @@ def test_labels_of_any_type(tmp_path):
     model = RPTEClassifier(l1="4/n").fit(CASE.X, y).model_
     for column in (y, pd.Series(y).astype(str)):
         record = model.export("scorecard", tmp_path / "c.csv", CASE.X.assign(y=column), label="y")
-        assert len(record.notes) == 5
+        assert len(record.notes) == 6
 
 
 def test_a_name_with_a_carriage_return_stays_in_its_cell(tmp_path):

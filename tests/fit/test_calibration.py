@@ -285,7 +285,7 @@ def test_widths_follow_the_typical_error_of_the_prediction():
     assert widths.iloc[-1] > 3.0 * widths.iloc[0]
     errors = reg.model_.training["calibration"]["errors"]
     assert len(errors) == 5
-    text = f"{errors[0]['error']:.3g} at {errors[0]['prediction']:.4g}"
+    text = f"{float(format(errors[0]['error'], '.3g')):g} at {errors[0]['prediction']:.4g}"
     assert f"typical error by prediction: {text}" in reg.summary()
 
 

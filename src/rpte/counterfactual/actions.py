@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from numbers import Real
@@ -15,6 +14,7 @@ from rpte.table.column import level_text
 from rpte.table.schema import Schema, Variable
 from rpte.utils.records import ShownFields
 from rpte.utils.toml import read_toml
+from rpte.utils.words import words_of
 
 OneWay = Literal["increase", "decrease"]
 PER_CHANGE = 0.1
@@ -41,8 +41,6 @@ PERSON = {"personal", "status", "disability", "disabled", "veteran"}
 PAST = {"history", "historical", "previous", "prior", "past", "former", "since", "date", "dates"}
 PAST |= {"delinquency", "delinquencies", "delinquent"}
 WORDS = frozenset(AGE | SEX | ORIGIN | FAMILY | PERSON | PAST)
-CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def is_personal(name: str) -> bool:
@@ -56,8 +54,7 @@ def is_personal(name: str) -> bool:
     >>> [is_personal(name) for name in ("Age", "date_of_birth", "sexMale", "mileage", "Average")]
     [True, True, True, False, False]
     """
-    words = LETTERS.findall(CAPITALS.sub(" ", name))
-    return any(word.lower() in WORDS for word in words)
+    return not WORDS.isdisjoint(words_of(name))
 
 
 @dataclass(frozen=True, repr=False)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rpte.plots.frontier import FrontierDisplay
     from rpte.plots.waterfall import CaseDisplay
     from rpte.report.report import Report
+    from rpte.scorecard import Scorecard
     from rpte.validation.cross_validate import Estimate
 
 
@@ -156,6 +157,23 @@ class ModelMethodsMixin:
             Of the target; docs/deploy.md lists them.
         """
         return self._fitted().export(target, path, X, **options)
+
+    def scorecard(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, **scale: Any
+    ) -> Scorecard:
+        """Return the model as whole points to add up by hand; see `Model.scorecard`.
+
+        Parameters
+        ----------
+        X : table, optional
+            Rows to make bins from, such as the training table; without them bins follow what the
+            model file tells of the training values.
+        y, sample_weight : (n_rows,), optional
+            Labels of the rows, for the weight of evidence and the information value of every line.
+        **scale
+            `pdo`, `base_score`, `base_odds`, `points_for`; of times `horizons` and `stratum`.
+        """
+        return self._fitted().scorecard(X, y, sample_weight, **scale)
 
     def cross_validate(
         self,

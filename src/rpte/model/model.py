@@ -448,14 +448,19 @@ class Model(PlotMethodsMixin):
 
         save(self, path)
 
-    def scorecard(self, X: Any = None, **scale: Any) -> Scorecard:
-        """Return a card of whole points, its bins made from the rows of `X`; see `rpte.scorecard`.
+    def scorecard(
+        self, X: Any = None, y: Any = None, sample_weight: Any = None, **scale: Any
+    ) -> Scorecard:
+        """Return a card of whole points; see `rpte.scorecard.make_card`.
 
-        `scale` is of `pdo`, `base_score`, `base_odds` and `points_for`.
+        Bins are made from the rows of `X`, or from what the file tells of the training values. With
+        labels `y` the card has the weight of evidence and the information value of every line.
+        `scale` is of `pdo`, `base_score`, `base_odds` and `points_for`: without the last, many
+        points mean a low risk of what is a bad outcome by its name (`default`, `fraud`, `death`).
         """
         from rpte.scorecard import make_card
 
-        return make_card(self, X, **scale)
+        return make_card(self, X, y, sample_weight, **scale)
 
     def export(self, target: str, path: str | Path, X: Any = None, **options: Any) -> Parity:
         """Write the model in another form (``"sql"``, ...), compared with it on the rows of `X`.

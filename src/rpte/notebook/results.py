@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rpte.model.summary import counted
@@ -196,18 +197,22 @@ def parity_html(found: Parity) -> str:
 
 def scorecard_html(card: Scorecard) -> str:
     """Return a card of points, by table."""
+    from rpte.scorecard.card import evidence_cells, evidence_head, signed_points, titles
     from rpte.scorecard.meaning import headline, meanings
 
     heads, sums = meanings(card)
     title, *lines = headline(card)
     blocks: list[Any] = []
-    for number, table in enumerate(card.tables, 1):
+    named = dict(enumerate(titles(card), 1))
+    for number, found in groupby(card.lines(), lambda line: line.table):
+        if not number:
+            continue
         rows = [
-            (text, Number(f"{points:+d}" if points else "0"))
-            for text, points in table.lines(card.model.schema)
+            (line.attribute, *numbers((signed_points(line), *evidence_cells(card, line))))
+            for line in found
         ]
-        lines_of = Table(("if", "points"), rows)
-        blocks.append(Fold(f"{number}. {table.title}", [lines_of], len(rows) <= MOST_LINES))
+        lines_of = Table(("if", "points", *evidence_head(card)), rows)
+        blocks.append(Fold(f"{number}. {named[number]}", [lines_of], len(rows) <= MOST_LINES))
     meant = [(*numbers(row[:-1]), row[-1]) for row in sums]
     blocks.append(Fold("What points stand for", [Table(heads, meant)]))
     return Card(title, lines, blocks).html

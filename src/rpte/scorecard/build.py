@@ -18,10 +18,13 @@ from rpte.model.labels import Label
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms
 from rpte.model.survival import SurvivalTarget
+from rpte.model.target import Target
 from rpte.scorecard.card import Grid, Leaves, Scale, Scorecard, Table
+from rpte.scorecard.outcome import bad_side
 from rpte.scorecard.values import Values, inputs_of, joint_weights, values_of
 from rpte.structure.tree import Branch, Split, Tree
 from rpte.table.inputs import Inputs
+from rpte.table.table import read_weights
 from rpte.utils.arrays import Floats, Index, Ints
 
 Part = TreeTerms | DirectTerm
@@ -36,6 +39,8 @@ HUGE = 1e6  # log odds that sums stay exact with
 def make_card(
     model: Model,
     X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
     *,
     horizons: Sequence[float] = (),
     stratum: Label | None = None,
@@ -44,13 +49,23 @@ def make_card(
     """Make a card of a model; `scale` are the fields of `Scale`.
 
     Bins are made from the values of some rows, such as the training table; without them from the
-    quantiles that the model file tells of, and `InputError` is raised where it does not.
+    equal parts and quantiles that the model file tells of, and `InputError` is raised where it does
+    not. With labels `y` the card also counts the classes of the rows in each line, for weights of
+    evidence and information values (`rpte.scorecard.evidence`).
+
+    Without `points_for`, points speak for the class that is no bad outcome by its name
+    (`rpte.scorecard.outcome`), so that many of them mean a low risk; else for the positive class.
 
     Of a model of times, the card tells survival at the `horizons`, in a `stratum` or in all; the
     fewest points of every table are 0, and `pdo` and `points_for` are all there is to choose.
     """
     of_times = _of_times(model, horizons, stratum, scale)
+    if scale.get("points_for") is None:
+        scale["points_for"] = "positive"
+        if isinstance(model.target, Target) and (bad := bad_side(model.target)) is not None:
+            scale["points_for"] = "other" if bad[0] == "positive" else "positive"
     scaled = Scale(**scale)
+    target = None if y is None else _counted_target(model, X)
     rows = None if X is None else model.read(X)
     values = {name: values_of(model, name, rows) for name in model.sources}
     effects = Effects(model, values)
@@ -71,7 +86,26 @@ def make_card(
         return Scorecard(model, scaled, 0, *made, *of_times)
     base = round(maker.base)
     bound = min(maker.bound + abs(maker.base - base), 2 * CERTAIN * abs(scaled.factor))
-    return Scorecard(model, scaled, base, tuple(maker.tables), counted, bound)
+    card = Scorecard(model, scaled, base, tuple(maker.tables), counted, bound)
+    if target is None or rows is None:
+        return card
+    favoured = target.read(y, rows.n_rows)
+    favoured = favoured if scaled.points_for == "positive" else 1.0 - favoured
+    return card.with_counts(rows, favoured, read_weights(sample_weight, rows.n_rows))
+
+
+def _counted_target(model: Model, X: Any) -> Target:
+    """Return the two classes that labels are of; refuse labels where nothing is to be counted."""
+    if not isinstance(model.target, Target):
+        raise InputError("y is for cards of two classes: weights of evidence compare their counts")
+    if X is None:
+        raise InputError("y needs the rows that it belongs to; give X too")
+    if model.settings["profile"] == "none":
+        raise InputError(
+            "y counts the classes of rows in every line, and the model has profile='none', which "
+            "keeps counts out of what is written; leave y out"
+        )
+    return model.target
 
 
 def _of_times(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby, pairwise, product
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from rpte.model.file import content_hash, to_dict
 from rpte.model.labels import Label
 from rpte.model.model import Model
 from rpte.model.parts import path_text
+from rpte.scorecard.evidence import FEW, Counts, Evidence, evidence_of, hidden, line_counts
 from rpte.scorecard.meaning import headline, is_survival, meanings, survival
 from rpte.structure.tree import Tree
 from rpte.table.column import MISSING, UNSEEN
@@ -176,7 +177,8 @@ class Scale:
     pdo: float = 20.0  # points to double the odds
     base_score: float = 600.0  # points that stand for the base odds, to 1
     base_odds: float = 50.0
-    points_for: Literal["positive", "other"] = "positive"  # the class that points make more likely
+    # The class that points make more likely; `make_card` infers it where it is not given.
+    points_for: Literal["positive", "other"] = "positive"
 
     def __post_init__(self) -> None:
         rules = {
@@ -212,6 +214,7 @@ class Line:
     characteristic: str  # the variable or variables of the table
     attribute: str  # when the line applies
     points: int
+    evidence: Evidence | None = None  # of labelled rows; None without, and where counts are hidden
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -226,6 +229,10 @@ class Scorecard:
     bound: float  # points between card and model at most, over the values the bins were made from
     horizons: tuple[float, ...] = ()  # times at which a card of times tells survival
     stratum: Label | None = None  # that it tells of; None is all that there are
+    # Rows of the class that points speak for and of the other: of all, and of each line of each
+    # table (None where the model's profile hides them); None without labels.
+    totals: Counts | None = None
+    counts: tuple[tuple[Counts | None, ...], ...] = ()
 
     def __repr__(self) -> str:
         low, high = self.range
@@ -268,8 +275,31 @@ class Scorecard:
         """Yield every line, the base points first."""
         yield Line(0, "base points", "every case", self.base)
         for number, table in enumerate(self.tables, 1):
-            for attribute, points in table.lines(self.model.schema):
-                yield Line(number, table.title, attribute, points)
+            for place, (attribute, points) in enumerate(table.lines(self.model.schema)):
+                counts = self.counts[number - 1][place] if self.totals else None
+                found = evidence_of(counts, self.totals) if counts and self.totals else None
+                yield Line(number, table.title, attribute, points, found)
+
+    @property
+    def information(self) -> dict[str, float]:
+        """The information value of each table by its title, largest first; empty without labels."""
+        sums = dict.fromkeys((table.title for table in self.tables), 0.0) if self.totals else {}
+        for line in self.lines():
+            if line.evidence is not None and line.evidence.iv is not None:
+                sums[line.characteristic] += line.evidence.iv
+        return dict(sorted(sums.items(), key=lambda item: -item[1]))
+
+    def with_counts(self, rows: Inputs, favoured: Floats, weight: Floats) -> Scorecard:
+        """Return the card with the counts of labelled rows, (n_rows,); 1.0 is favoured."""
+        totals = float(weight @ favoured), float(weight @ (1.0 - favoured))
+        if not min(totals) > 0.0:
+            raise InputError("y holds one class only; a weight of evidence compares two")
+        profile, found = self.model.settings["profile"], []
+        for table in self.tables:
+            size = sum(1 for _ in table.lines(self.model.schema))
+            counts = line_counts(table.places(rows), size, favoured, weight)
+            found.append(tuple(hidden(counts, profile)))
+        return replace(self, totals=totals, counts=tuple(found))
 
     @property
     def origin(self) -> str:
@@ -295,6 +325,7 @@ class Scorecard:
             "rows": self.rows,
             "bound": self.bound,
             **(of_times if self.model.task == "survival" else {}),
+            **({"totals": self.totals, "counts": self.counts} if self.totals else {}),
         }
 
     @classmethod
@@ -303,7 +334,12 @@ class Scorecard:
         tables = tuple(table_from_dict(table) for table in record["tables"])
         scale, horizons = Scale(**record["scale"]), tuple(record.get("horizons", ()))
         made = scale, record["base"], tables, record["rows"], record["bound"]
-        return cls(model, *made, horizons, record.get("stratum"))
+        totals = tuple(record["totals"]) if "totals" in record else None
+        counts = tuple(
+            tuple(each and (each[0], each[1]) for each in table)
+            for table in record.get("counts", ())
+        )
+        return cls(model, *made, horizons, record.get("stratum"), totals, counts)
 
 
 def _origin(card: Scorecard) -> str:
@@ -313,20 +349,46 @@ def _origin(card: Scorecard) -> str:
     )
 
 
+def evidence_head(card: Scorecard) -> tuple[str, ...]:
+    """Return the heads of the columns of counts; none without labels."""
+    return ("rows", "rate %", "WoE", "IV") if card.totals else ()
+
+
+def evidence_cells(card: Scorecard, line: Line) -> tuple[str, ...]:
+    """Return the cells of a line under `evidence_head`."""
+    if not card.totals:
+        return ()
+    found = line.evidence
+    if found is None:
+        return (f"<{FEW}", "", "", "")
+    if found.rate is None or found.woe is None or found.iv is None:
+        return ("0", "", "", "")
+    return f"{found.rows:g}", f"{100 * found.rate:.1f}", f"{found.woe:+.3f}", f"{found.iv:.3f}"
+
+
+def titles(card: Scorecard) -> list[str]:
+    """Return the title of each table, with its information value if there are counts."""
+    worth = card.information
+    said = (f" (IV {worth[table.title]:.3f})" if worth else "" for table in card.tables)
+    return [f"{table.title}{more}" for table, more in zip(card.tables, said, strict=True)]
+
+
 def card_text(card: Scorecard) -> str:
     """Return the card as plain text."""
     lines = [line for part in headline(card) for line in textwrap.wrap(part, WIDTH)]
-    lines += ["", *_row("points", "", "")]
+    lines += ["", *_row(("points", *evidence_head(card)), "", "")]
+    blank, named = ("",) * len(evidence_head(card)), titles(card)
     for number, table in groupby(card.lines(), lambda line: line.table):
         rows = list(table)
         if not number and is_survival(card):
             continue
         if not number:
-            lines += _row(str(card.base), rows[0].characteristic)
+            lines += _row((str(card.base), *blank), rows[0].characteristic)
             continue
-        lines += ["", *_row("", f"{number}. {rows[0].characteristic}")]
+        lines += ["", *_row(("", *blank), f"{number}. {named[number - 1]}")]
         for row in rows:
-            lines += _row(_signed(row.points), row.attribute, "   ")
+            cells = _signed(row.points), *evidence_cells(card, row)
+            lines += _row(cells, row.attribute, "   ")
     head, sums = meanings(card)
     lines += ["", *(_aligned(cells, head) for cells in (head, *sums))]
     return "\n".join([*lines, "", *textwrap.wrap(_origin(card), WIDTH), ""])
@@ -339,11 +401,13 @@ def _aligned(cells: tuple[str, ...], head: tuple[str, ...]) -> str:
     return "  ".join([*(f"{cell:>{width}}" for cell, width in inner), cells[-1]])
 
 
-def _row(points: str, text: str, indent: str = "") -> list[str]:
-    """Return points and a text that goes on below itself where it is long."""
-    said = textwrap.wrap(text, WIDTH - MARGIN - 2 - len(indent) - 4) or [""]
-    first = f"{points:>{MARGIN}}  {indent}{said[0]}".rstrip()
-    return [first, *(f"{'':{MARGIN + 2}}{indent}    {more}" for more in said[1:])]
+def _row(cells: tuple[str, ...], text: str, indent: str = "") -> list[str]:
+    """Return points, with the cells beside them, and a text that goes on below where it is long."""
+    left = "".join(f"{cell:>{max(MARGIN, len(cell) + 1)}}" for cell in cells)
+    room = WIDTH + MARGIN * (len(cells) - 1) - len(left) - 2 - len(indent) - 4
+    said = textwrap.wrap(text, room) or [""]
+    first = f"{left}  {indent}{said[0]}".rstrip()
+    return [first, *(f"{'':{len(left) + 2}}{indent}    {more}" for more in said[1:])]
 
 
 def card_page(card: Scorecard) -> str:
@@ -355,21 +419,36 @@ def card_page(card: Scorecard) -> str:
     return environment.get_template("card.html.j2").render(
         head=headline(card),
         base=None if is_survival(card) else card.base,
-        tables=[_drawn(card, table) for table in card.tables],
+        tables=_drawn(card),
+        counted=evidence_head(card),
         meanings=meanings(card),
         origin=_origin(card),
     )
 
 
-def _drawn(card: Scorecard, table: Table) -> dict[str, Any]:
-    """Return a table of two variables by rows and columns, any other by lines."""
+def _drawn(card: Scorecard) -> list[dict[str, Any]]:
+    """Return tables of two variables by rows and columns, if nothing was counted; else lines."""
     schema = card.model.schema
-    if isinstance(table, Grid) and len(table.axes) == 2:
-        left, right = (axis.texts(schema) for axis in table.axes)
-        rows = zip(left, (map(_signed, row) for row in table.points), strict=True)
-        return {"title": table.title, "columns": right, "rows": rows}
-    lines = [(text, _signed(points)) for text, points in table.lines(schema)]
-    return {"title": table.title, "rows": lines}
+    found: list[dict[str, Any]] = []
+    every = groupby(card.lines(), lambda line: line.table)
+    by_table = {number: list(lines) for number, lines in every}
+    for number, (table, title) in enumerate(zip(card.tables, titles(card), strict=True), 1):
+        if isinstance(table, Grid) and len(table.axes) == 2 and not card.totals:
+            left, right = (axis.texts(schema) for axis in table.axes)
+            rows = list(zip(left, (map(_signed, row) for row in table.points), strict=True))
+            found.append({"title": title, "columns": right, "rows": rows})
+            continue
+        lines = [
+            (line.attribute, (_signed(line.points), *evidence_cells(card, line)))
+            for line in by_table[number]
+        ]
+        found.append({"title": title, "rows": lines})
+    return found
+
+
+def signed_points(line: Line) -> str:
+    """Return the points of a line with their sign."""
+    return _signed(line.points)
 
 
 def _signed(points: int) -> str:

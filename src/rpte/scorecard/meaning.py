@@ -9,6 +9,8 @@ import numpy as np
 
 from rpte.losses import BINOMIAL
 from rpte.model.survival import SurvivalTarget
+from rpte.model.target import Target
+from rpte.scorecard.outcome import bad_side
 from rpte.table.decimals import number_text
 from rpte.table.schema import OTHER
 from rpte.utils.arrays import Floats
@@ -24,6 +26,12 @@ HOW = (
     "includes 35."
 )
 
+WEIGHTS = (
+    "The rate is the share of {against}. WoE, the weight of evidence, is ln(share of {favoured} / share of {against}) of a line: how "
+    "much more of all {favoured} than of all {against} is in it. IV, the information value, is "
+    "(share of {favoured} - share of {against}) x WoE. Where one of them has no row, half a row is "
+    "added to both."
+)
 MOST_DOUBLED = 20.0  # beyond it the bound of a card says nothing: products of far values
 
 
@@ -45,7 +53,22 @@ def _of_classes(card: Scorecard) -> list[str]:
         f"Scorecard: points for {favoured} against {against}",
         f"Base score {scale.base_score:g} at base odds of {scale.base_odds:g} to 1 for {favoured}; "
         f"{scale.pdo:g} points more double the odds (PDO {scale.pdo:g}).",
+        *_direction(card),
         f"Begin with the base points. {HOW}",
+        *([WEIGHTS.format(favoured=favoured, against=against)] if card.totals else []),
+    ]
+
+
+def _direction(card: Scorecard) -> list[str]:
+    """Say what many points mean, where a name tells which class is the bad outcome."""
+    assert isinstance(card.model.target, Target)
+    if (bad := bad_side(card.model.target)) is None:
+        return []
+    low = bad[0] != card.scale.points_for
+    turned = bad[0] if low else {"positive": "other", "other": "positive"}[bad[0]]
+    return [
+        f"High points mean {'low' if low else 'high'} risk: {sides(card)[int(low)]} is a bad "
+        f"outcome by its name ({bad[1]!r}); points_for={turned!r} turns the card round."
     ]
 
 
@@ -75,9 +98,11 @@ def _survival_told(card: Scorecard) -> str:
 
 def sides(card: Scorecard) -> tuple[str, str]:
     """Return the class that points make more likely, and the other one."""
-    classes, positive = [str(label) for label in card.model.classes], card.model.positive
-    place = positive if card.scale.points_for == "positive" else 1 - positive
-    return classes[place], classes[1 - place]
+    target = card.model.target
+    assert isinstance(target, Target)
+    named = "" if target.name is None else f"{target.name} = "
+    both = f"{named}{target.outcome}", f"{named}{target.other}"
+    return both if card.scale.points_for == "positive" else (both[1], both[0])
 
 
 def meanings(card: Scorecard) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

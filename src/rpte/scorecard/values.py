@@ -3,7 +3,7 @@
 Numbers come first, in groups of about equal weight (smaller ones at the ends), cut also wherever
 the model itself has a threshold, an end or a knot; then levels or special codes, missing, and for a
 category a level that training did not have. Numbers are those of the rows; without rows they are
-drawn from the quantiles that the model file holds.
+drawn from the equal parts, or the quantiles, that the model file holds.
 """
 
 from collections.abc import Iterable
@@ -140,7 +140,7 @@ def _counted(rows: Inputs, variable: Variable, codes: Int32s) -> tuple[Floats, F
 
 
 def _told(model: Model, variable: Variable, codes: Int32s) -> tuple[Floats, Floats, Floats]:
-    """Return numbers from quantiles in the file, their shares and those of codes (hidden: 0)."""
+    """Return numbers between those in the file, their shares and those of codes (hidden: 0)."""
     profile, total = profile_of(model, variable.name), float(model.data.get("rows") or 1.0)
     counts = profile.get("levels") or {}
     told = {code: counts.get(level) for code, level in enumerate(variable.levels)}
@@ -149,11 +149,14 @@ def _told(model: Model, variable: Variable, codes: Int32s) -> tuple[Floats, Floa
     shown = np.array([v if isinstance(v, (int, float)) else 0.0 for v in found], np.float64)
     shares = np.where(codes >= 0, shown / total, shown)  # of missing the file has the share
     quantiles, extremes = profile.get("quantiles") or (), profile.get("extremes")
-    if not quantiles or None in quantiles:
+    if parts := profile.get("equal_parts"):
+        places, known = np.linspace(0.0, 1.0, len(parts)).tolist(), list(parts)
+    elif not quantiles or None in quantiles:
         return np.zeros(0), np.zeros(0), shares
-    places, known = list(QUANTILES), list(quantiles)
-    if extremes:
-        places, known = [0.0, *places, 1.0], [extremes[0], *known, extremes[1]]
+    else:
+        places, known = list(QUANTILES), list(quantiles)
+        if extremes:
+            places, known = [0.0, *places, 1.0], [extremes[0], *known, extremes[1]]
     drawn = np.interp((np.arange(GROUPS) + 0.5) / GROUPS, places, known)
     whole = all(value == round(value) for value in known)
     numbers, times = np.unique(np.rint(drawn) if whole else drawn, return_counts=True)

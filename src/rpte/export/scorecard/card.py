@@ -8,7 +8,7 @@ is that the printed lines give the card's own points; how far the card is from t
 import csv
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,13 @@ from rpte.model.model import Model
 from rpte.scorecard import Scorecard, make_card
 from rpte.scorecard.build import CERTAIN
 from rpte.scorecard.card import Line, Scale, card_page, card_text
+from rpte.scorecard.evidence import Evidence
 from rpte.table.inputs import Inputs, as_array, column_names
 from rpte.table.target import as_classes
-from rpte.utils.arrays import Floats, Ints
+from rpte.utils.arrays import Array, Floats, Ints
 from rpte.utils.csv_text import rows_csv
 
-SCALE = {field.name: field.default for field in fields(Scale)}
+SCALE = {field.name: field.default for field in fields(Scale)} | {"points_for": None}
 OPTIONS = {"format": None, **SCALE, "label": None, "card": None}
 FORMATS = ("txt", "csv", "html")
 WHAT = "a scorecard"
@@ -66,7 +67,11 @@ def learn(form: Form, options: Options, X: Any) -> dict[str, Any]:
         scale = {name: value for name, value in scale.items() if value != SCALE[name]}
         scale |= {name: options[name] for name in OF_TIMES}
     rows = None if X is None else read_silently(form.model, X)
-    return {**options, "card": make_card(form.one_score(WHAT), rows, **scale).to_dict()}
+    model, label = form.one_score(WHAT), options["label"]
+    y = None if label is None else label_column(model, X, label)
+    if y is not None and (model.settings["profile"] == "none" or len(set(y.tolist())) < 2):
+        y = None  # counts are private, or there is nothing to compare
+    return {**options, "card": make_card(model, rows, y, **scale).to_dict()}
 
 
 def card_of(form: Form, options: Options) -> Scorecard:
@@ -82,8 +87,14 @@ def write(form: Form, options: Options) -> str:
 
 
 def card_csv(card: Scorecard) -> str:
-    """Return the lines of the card as a table."""
-    return rows_csv([[field.name for field in fields(Line)], *map(astuple, card.lines())])
+    """Return the lines of the card as a table; with labels, what they say of each line too."""
+    head = [field.name for field in fields(Line) if field.name != "evidence"]
+    more = [field.name for field in fields(Evidence)] if card.totals else []
+    rows = []
+    for line in card.lines():
+        found = line.evidence and [getattr(line.evidence, name) for name in more]
+        rows.append([*(getattr(line, name) for name in head), *(found or [None] * len(more))])
+    return rows_csv([[*head, *more], *rows])
 
 
 def run(path: Path, form: Form, options: Options, cells: Cells) -> Answers:
@@ -164,6 +175,9 @@ def differences(card: Scorecard, X: Any, found: Floats, label: str | None) -> tu
     if label is not None:
         y = labels(card.model, X, label)
         said += [_compared(name, y, score, found) for name in MEASURES]
+    if card.information:
+        worth = ", ".join(f"{name} {value:.3f}" for name, value in card.information.items())
+        said.append(f"information value: {worth}")
     return tuple(said)
 
 
@@ -192,12 +206,17 @@ def _power_text(exponent: float) -> str:
 
 def labels(model: Model, X: Any, label: str) -> Floats:
     """Return 1.0 where a column of the table holds the positive class."""
+    found = label_column(model, X, label)
+    return np.asarray(found == model.classes[model.positive], np.float64)
+
+
+def label_column(model: Model, X: Any, label: str) -> Array:
+    """Return the classes that a column of the table holds, (n_rows,)."""
     names = column_names(X) or {}
     if label not in names:
         hint = did_you_mean(label, names)
         raise InputError(f"label={label!r} is no column of the table{hint}; name its classes")
-    found = as_classes(as_array(X[names[label]]), model.classes)
-    return np.asarray(found == model.classes[model.positive], np.float64)
+    return np.asarray(as_classes(as_array(X[names[label]]), model.classes))
 
 
 def _compared(name: str, y: Floats, score: Floats, found: Floats) -> str:
