@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rpte.errors import Cancelled, InputError, ModelFileError, RPTEWarning
 
 if TYPE_CHECKING:
+    from rpte.audit.compare import compare
     from rpte.audit.decisions.class_reasons import ClassReasonRule, class_reasons
     from rpte.audit.decisions.decide import append_decisions, decide
     from rpte.audit.decisions.reasons import (
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from rpte.estimators.classifier import RPTEClassifier
     from rpte.estimators.regressor import RPTERegressor
     from rpte.estimators.survival import RPTESurvival
-    from rpte.model.compare import compare
     from rpte.model.file import check_signature, load, sign
     from rpte.model.model import Model
     from rpte.model.verify import verify_file
@@ -74,7 +74,7 @@ _HOMES = {
     "check_signature": "rpte.model.file",
     "class_bootstrap": "rpte.validation.class_uncertainty",
     "class_reasons": "rpte.audit.decisions.class_reasons",
-    "compare": "rpte.model.compare",
+    "compare": "rpte.audit.compare",
     "decide": "rpte.audit.decisions.decide",
     "edit": "rpte.audit.edits",
     "load": "rpte.model.file",

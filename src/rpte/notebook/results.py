@@ -13,6 +13,7 @@ from rpte.report.numbers import short, signed
 from rpte.report.svg import Plot
 
 if TYPE_CHECKING:
+    from rpte.audit.compare import ModelsCompared
     from rpte.audit.decisions.decide import Logged
     from rpte.audit.decisions.replay import Replay
     from rpte.audit.load import AuditLoad
@@ -68,6 +69,20 @@ def comparison_html(found: Mapping[str, Any]) -> str:
     ]
     title = "The models are the same" if found["same"] else comparison_text(found)
     return Card(title, lines, blocks).html
+
+
+def models_html(found: ModelsCompared) -> str:
+    """Return several models on one page."""
+    blocks: list[Any] = []
+    for title, frame in found.sections():
+        index = [str(name or "") for name in frame.index.names]
+        rows = [
+            (*map(str, key if isinstance(key, tuple) else (key,)), *map(cell, row))
+            for key, row in zip(frame.index, frame.astype(object).to_numpy().tolist(), strict=True)
+        ]
+        heads = [*index, *(str(name).replace("_", " ") for name in frame.columns)]
+        blocks.append(Fold(title, [Table(heads, rows)], is_open=True))
+    return Card(found.title, (), blocks).html
 
 
 def comparison_text(found: Mapping[str, Any]) -> str:

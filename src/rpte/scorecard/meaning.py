@@ -27,10 +27,10 @@ HOW = (
 )
 
 WEIGHTS = (
-    "The rate is the share of {against}. WoE, the weight of evidence, is ln(share of {favoured} / share of {against}) of a line: how "
-    "much more of all {favoured} than of all {against} is in it. IV, the information value, is "
-    "(share of {favoured} - share of {against}) x WoE. Where one of them has no row, half a row is "
-    "added to both."
+    "The rate is the share of {against}. WoE, the weight of evidence, is ln(share of all "
+    "{favoured} in a line / share of all {against} in it). IV, the information value, is the "
+    "difference of these shares times WoE. Where one of them has no row, half a row is added to "
+    "both."
 )
 MOST_DOUBLED = 20.0  # beyond it the bound of a card says nothing: products of far values
 
