@@ -187,10 +187,20 @@ def calibration_text(record: Mapping[str, Any]) -> str:
     """Say what prediction intervals rest on, and how their widths follow the case."""
     said = f"prediction intervals: calibrated on {record['total']:,.10g} {record['by']} held out"
     said += "" if record["table"] is not None else " by inner validation"
-    pairs = [
-        f"{each['error']:.3g} at {each['prediction']:.4g}" for each in record.get("errors", ())
-    ]
+    errors = record.get("errors", ())
+    pairs = [f"{_digits(e['error'], 3)} at {_digits(e['prediction'], 4)}" for e in errors]
     return f"{said}; typical error by prediction: {', '.join(pairs)}" if pairs else said
+
+
+def _digits(number: float, digits: int) -> str:
+    """Return a number to so many digits, thousands in full.
+
+    Examples
+    --------
+    >>> _digits(1034.2, 3), _digits(0.05551, 3)
+    ('1030', '0.0555')
+    """
+    return f"{float(f'{number:.{digits}g}'):g}"
 
 
 def held_out_record(
