@@ -79,7 +79,7 @@ def compare(
     >>> ours, tree = rpte.RPTEClassifier(l1=0.1), DecisionTreeClassifier(max_depth=1)
     >>> found = rpte.compare({"ours": ours.fit(X, y), "tree": tree.fit(X, y)}, X, y)
     >>> found.to_frame()[["conditions", "auc"]].round(3).to_dict("index")
-    {'ours': {'conditions': 1, 'auc': 1.0}, 'tree': {'conditions': 2, 'auc': 1.0}}
+    {'ours': {'conditions': 2, 'auc': 1.0}, 'tree': {'conditions': 2, 'auc': 1.0}}
     """
     if not isinstance(a, list | tuple | Mapping):
         if sample_weight is not None or exposure is not None:

@@ -50,7 +50,7 @@ def evidence_of(counts: Counts, totals: Counts) -> Evidence:
     --------
     >>> found = evidence_of((60.0, 10.0), (90.0, 30.0))
     >>> round(found.woe, 4), round(found.iv, 4)
-    (0.6931, 0.2310)
+    (0.6931, 0.231)
     """
     good, bad = counts
     rows = good + bad
