@@ -78,7 +78,7 @@ class Ladder:
     """Nested models from long to short: conditions, direct terms, and the splits of each tree."""
 
     conditions: list[int]
-    direct: list[tuple[int, ...]]
+    direct: list[Index]
     kept: list[tuple[tuple[int, ...], ...]]
     splits: Sequence[TreeSplits]
 
@@ -86,7 +86,7 @@ class Ladder:
         """Return the longest model of at most so many conditions: direct terms, and trees."""
         at = next(i for i, n in enumerate(self.conditions) if most is None or n <= most)
         trees = [s.pruned(kept) for s, kept in zip(self.splits, self.kept[at], strict=True)]
-        return np.array(self.direct[at], np.intp), trees
+        return self.direct[at], trees
 
 
 def drop_in_turn(
@@ -164,6 +164,10 @@ class _Units:
             kept[tree].append(number)
         return [tuple(each) for each in kept]
 
+    def _direct(self, left: Index) -> Index:
+        """Return the places of the direct terms that are left; `left` ascends, splits first."""
+        return left[left >= len(self.owner)] - len(self.owner)
+
     def _cost(self, tree: int, kept: tuple[int, ...]) -> int:
         if (tree, kept) not in self.costs:
             self.costs[tree, kept] = self.splits[tree].conditions(kept)
@@ -171,12 +175,10 @@ class _Units:
 
     def prices(self, left: Index) -> Floats:
         """Return the conditions that dropping each column saves; 0 where it may not be dropped."""
-        kept = self._kept(left)
+        kept, splits = self._kept(left), left[left < len(self.owner)]
         found = np.empty(len(left))
-        for at, j in enumerate(left.tolist()):
-            if j >= len(self.owner):
-                found[at] = float(self.read[j - len(self.owner)])
-                continue
+        found[len(splits) :] = self.read[self._direct(left)]
+        for at, j in enumerate(splits.tolist()):
             tree, number = self.owner[j]
             if set(self.below[tree][number]) & set(kept[tree]):
                 found[at] = 0.0
@@ -187,9 +189,8 @@ class _Units:
 
     def record(self, ladder: Ladder, left: Index) -> None:
         """Add a model to the ladder."""
-        kept = self._kept(left)
-        direct = [j - len(self.owner) for j in left.tolist() if j >= len(self.owner)]
-        total = sum(int(self.read[j]) for j in direct)
+        kept, direct = self._kept(left), self._direct(left)
+        total = int(self.read[direct].sum())
         ladder.conditions.append(total + sum(self._cost(t, k) for t, k in enumerate(kept)))
-        ladder.direct.append(tuple(direct))
+        ladder.direct.append(direct)
         ladder.kept.append(tuple(kept))

@@ -22,7 +22,7 @@ from rpte.rows.passes import add
 from rpte.rows.threads import thread_map
 from rpte.rows.training_rows import TrainingRows
 from rpte.selection.comparison import Comparison, Evaluation
-from rpte.selection.fold_state import mine_fold
+from rpte.selection.fold_state import keep_columns, mine_fold
 from rpte.selection.ladder import follow_plan
 from rpte.selection.lengths import choose_lengths, offer_leaves
 from rpte.selection.search import BlockLosses, Search
@@ -178,12 +178,13 @@ def best_candidates(search: Search) -> list[Finalist]:
 
 def _losses(search: Search, fold: Fold, finalists: list[Finalist]) -> BlockLosses:
     blocks = len(search.folds) == 1
-    state = mine_fold(search.learner, fold, Watch(), blocks, last=True)
+    state = mine_fold(search.learner, fold, Watch(), blocks)
     again = Search(search.learner, [state], state, search.shrink, 1, search.price, Watch())
     again.first_rows = search.first_rows
     steps = _Steps(search, again)
     for candidate, l1_ratio in finalists:
         steps.fit(candidate, l1_ratio)
+    keep_columns(search.learner, search.all_folds)
     return again.weights, again.losses
 
 

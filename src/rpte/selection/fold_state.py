@@ -1,6 +1,6 @@
 """One fold of inner validation: what is learned from its training rows, and its penalty paths."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -238,8 +238,13 @@ def mine_folds(
     for state in thread_map(mine, folds):
         states.append(state)
         watch.step()
-    learner.cache.close()
+    keep_columns(learner, states)
     return states
+
+
+def keep_columns(learner: StructureLearner, folds: Iterable[FoldState]) -> None:
+    """Release the columns that no vocabulary of some folds holds; more folds share the others."""
+    learner.cache.keep({c for fold in folds for c in fold.structure.vocabulary.columns})
 
 
 def mine_fold(

@@ -32,7 +32,7 @@ from rpte.model.verify_structure import is_flag
 from rpte.rows import scale
 from rpte.rows.threads import thread_map
 from rpte.selection.comparison import Comparison, Evaluation
-from rpte.selection.fold_state import FoldState
+from rpte.selection.fold_state import FoldState, keep_columns
 from rpte.selection.interactions import find_interactions
 from rpte.selection.search import Search
 from rpte.selection.shapes import (
@@ -113,7 +113,7 @@ def compare_ladders(search: Search, base: CandidatePenalty) -> None:
     with one_blas_thread():
         for fold in search.all_folds:
             find_shapes(search, fold, margin)
-    search.learner.cache.close()
+    keep_columns(search.learner, search.all_folds)
     choose_shapes(search, base.candidate.shape_family)
     promises = find_promises(search)
     lengths = scale.LADDER if search.learner.table.loss.n_scores == 1 else scale.LADDER[1::2]

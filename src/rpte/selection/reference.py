@@ -16,12 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from rpte.columns.kinds import Value
 from rpte.columns.limits import Permissions
 from rpte.estimation.candidate import CandidatePenalty
 from rpte.kernels.blas import one_openmp_thread
 from rpte.rows.threads import thread_map
 from rpte.selection.held_out import held_out_scores
 from rpte.selection.search import Search
+from rpte.structure.coding import code_number
 from rpte.table.schema import Variable
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Ints, Mask
@@ -80,7 +82,7 @@ class _Reference:
         for place, variable in self._variables():
             codes = inputs.specials.get(place)
             if variable.kind == "number":
-                found.append((inputs[variable.name], place, False))
+                found.append((self._binned(variable.name), place, False))
             else:
                 codes = inputs.codes(variable.name)
             if codes is not None:
@@ -100,6 +102,13 @@ class _Reference:
             random_state=0,
         )
         self.boosted = [[make() for _ in self.score] for _ in range(int(self.fold.max()) + 1)]
+
+    def _binned(self, name: str) -> Floats:
+        """Return a number as bins of like weight, made once for all fits; NaN where missing."""
+        table, codes = self.table, np.empty(self.table.n_rows, np.uint8)
+        x = table.inputs[name]
+        code_number(Value(name), table, x, table.weight, MOST_BINS, codes)
+        return np.where(np.isnan(x), np.nan, codes)
 
     def _variables(self) -> list[tuple[int, Variable]]:
         every = enumerate(self.table.schema.variables)

@@ -237,7 +237,7 @@ def _code(table: Table, source: CodedColumn, paper: bool, codes: Array, most: in
         return 2
     x = _filled(column.evaluate(table.inputs), source.fill)
     weight, most = (None, EXACT_BINS) if source.fill is not None else (table.weight, most)
-    return _code_number(column, table, x, weight, most, codes)
+    return code_number(column, table, x, weight, most, codes)
 
 
 def _paper_columns(vocabulary: Vocabulary) -> Iterator[CodedColumn]:
@@ -293,7 +293,7 @@ def _category(table: Table, vocabulary: Vocabulary, name: str) -> CodedColumn:
     return CodedColumn(Value(name), members, table.schema[name].levels)
 
 
-def _code_number(
+def code_number(
     column: Column, table: Table, x: Floats, weight: Floats | None, most: int, codes: Array
 ) -> int:
     """Bin a number: one bin per distinct value, or quantile bins by weight (rows if None)."""

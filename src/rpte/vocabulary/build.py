@@ -29,7 +29,7 @@ def vocabulary_of_shapes(
     numbers, first = np.unique([entry.number for entry in entries], return_index=True)
     which = np.sort(first[numbers >= 0])
     if last:
-        cache.close()
+        cache.keep()
     chosen = [entries[j] for j in which]
     centre, scale = np.array([(e.centre, e.scale) for e in chosen]).reshape(-1, 2).T.copy()
     z = SharedCells(cache.table.inputs, tuple(entry.z for entry in chosen), rows)

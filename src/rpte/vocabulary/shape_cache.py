@@ -6,6 +6,7 @@ them are kept when there are more than the budget is learned from labels, anew f
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -216,9 +217,11 @@ class ShapeCache:
             self._limits[name, margin] = inner_limits(self.table, name, margin)
         return self._limits[name, margin]
 
-    def close(self) -> None:
-        """Release the memory of all columns."""
-        self._entries.clear()
+    def keep(self, columns: Collection[Column] = ()) -> None:
+        """Release the memory of all columns but some, such as those that vocabularies hold."""
+        for column in [*self._entries]:
+            if column not in columns:
+                self._entries.pop(column, None)
 
     def strongest(self, part: Table, rows: Index, most: int) -> tuple[Column, ...]:
         """Return at most `most` shapes and sets of levels: those of the highest scores in `part`.
