@@ -10,10 +10,15 @@ depth 4, LightGBM of 31 leaves. EBM (500 rounds, 10 interactions) and the author
 names them; their predictions are not timed. `policies` (claim counts, exposure given to every model
 as in accuracy_numbers.py) and `amounts` (numbers) are fitted by the regressors of each library.
 Tables of several classes, with peers as they come, are in speed_classes.py: `run --classes`.
+`lightgbm_cv` is what a user would run instead of our default: LightGBM with at most 500 rounds of
+learning rate .1 and 31 leaves, stopped early in 5 folds (20 rounds without gain), and a fit of all
+rows with the mean number of rounds. `peer` compares processor time with it, both in one process,
+in turn, after small fits; the least of some repeats counts, which other programs disturb least.
 
 Run: python benchmarks/speed.py run [--data breast_cancer,adult] [--models rpte,lightgbm]
      [--classes] [--threads 1,2] [--out benchmarks/results/speed.csv]
      python benchmarks/speed.py table; python benchmarks/speed.py startup [--fresh]
+     python benchmarks/speed.py peer [--data pima_diabetes,concrete] [--repeats 2]
 """
 
 from __future__ import annotations
@@ -66,6 +71,21 @@ TARGETS = {
 SLOW_TARGETS = {("rpte", "ebm"): 10.0, ("rpte", "hugiml"): 10.0, ("rpte_paper", "hugiml"): 15.0}
 DATA = tuple(dict.fromkeys(name for name, _ in TARGETS))
 MODELS = ("rpte", "rpte_paper", "xgboost", "lightgbm")
+# Of different kinds: what `peer` compares.
+PEERED = (
+    "heart_c_uci",
+    "pima_diabetes",
+    "vehicle",
+    "concrete",
+    "abalone",
+    "sick",
+    "satimage",
+    "count_swmotorcycle",
+    "classification_5000x57",
+    "amounts_6000x12",
+    "categories_6000",
+    "friedman_20000x20",
+)
 SLOW = ("ebm", "hugiml")
 COLUMNS = ("data", "model", "threads", "rows", "columns", "fit", "predict", "one_row", "memory_mb")
 
@@ -229,6 +249,70 @@ def make_regressor(model: str, threads: int, counts: bool) -> Callable[..., Any]
         max_rounds=500, interactions=10, objective=goal, n_jobs=threads
     )
     return lambda X, y, e=None: ebm.fit(X, y, init_score=log_of(e))
+
+
+def make_cv(threads: int, goal: str) -> Callable[..., Any]:
+    """Return what fits LightGBM with the rounds that early stopping in five folds gives."""
+    from lightgbm import LGBMClassifier, LGBMRegressor, early_stopping
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    classes = goal == "class"
+    new: Any = LGBMClassifier if classes else LGBMRegressor
+    given = {"n_jobs": threads, "verbose": -1, "learning_rate": 0.1, "num_leaves": 31}
+    given |= {} if classes else {"objective": "poisson" if goal == "count" else "regression"}
+    deal: Any = (StratifiedKFold if classes else KFold)(5, shuffle=True, random_state=0)
+
+    def fit(X: Any, y: np.ndarray, e: np.ndarray | None = None) -> Any:
+        X, rounds = with_categories(X), []
+        take = X.iloc.__getitem__ if isinstance(X, pd.DataFrame) else X.__getitem__
+        offset = np.zeros(len(y)) if e is None else np.log(e)
+        for train, test in deal.split(np.zeros(len(y)), y):
+            beside = {} if e is None else {"init_score": offset[train]}
+            if e is not None:
+                beside["eval_init_score"] = [offset[test]]
+            held, stop = [(take(test), y[test])], early_stopping(20, verbose=False)
+            part = new(n_estimators=500, **given)
+            part.fit(take(train), y[train], eval_set=held, callbacks=[stop], **beside)
+            rounds.append(part.best_iteration_)
+        beside = {} if e is None else {"init_score": offset}
+        return new(n_estimators=max(1, round(np.mean(rounds))), **given).fit(X, y, **beside)
+
+    return fit
+
+
+def goal_of(name: str, y: np.ndarray) -> str:
+    """Return what a table is to predict: a class, a number or a count."""
+    if name.startswith(("policies", "count_")):
+        return "count"
+    few = y.dtype.kind not in "f" and len(np.unique(y)) <= 20
+    return "class" if few and not name.startswith("amounts") else "number"
+
+
+def peer(names: list[str], repeats: int) -> None:
+    """Print the processor seconds of our default and of cross-validated LightGBM, in turn."""
+    rng = np.random.default_rng(0)
+    for name in names:
+        X, y, *exposure = table(name)
+        goal = goal_of(name, np.asarray(y))
+        ours: Callable[..., Any] = make("rpte", 1)
+        if goal != "class":
+            ours = make_regressor("rpte", 1, goal == "count")
+        theirs = make_cv(1, goal)
+        small = rng.permutation(len(y))[: min(len(y), 600)]
+        rows = X.iloc[small] if isinstance(X, pd.DataFrame) else X[small]
+        best = [np.inf, np.inf]
+        for fit in (ours, theirs):
+            fit(rows, y[small], *(e[small] for e in exposure))
+        for _ in range(repeats):
+            for place, fit in enumerate((ours, theirs)):
+                start = time.process_time()
+                fit(X, y, *exposure)
+                best[place] = min(best[place], time.process_time() - start)
+        size, ratio = f"{len(y)} x {X.shape[1]}", best[0] / best[1]
+        print(
+            f"| {name} | {size} | {goal} | {best[0]:.2f} | {best[1]:.2f} | {ratio:.2f} |",
+            flush=True,
+        )
 
 
 def log_of(exposure: np.ndarray | None) -> np.ndarray | None:
@@ -461,6 +545,9 @@ def main() -> None:
     shown.add_argument("--out", type=Path, default=OUT)
     first = commands.add_parser("startup")
     first.add_argument("--fresh", action="store_true", help="in a new environment, by pip install")
+    beside = commands.add_parser("peer")
+    beside.add_argument("--data", default=list(PEERED), **words)
+    beside.add_argument("--repeats", type=int, default=2)
     one = commands.add_parser("one")
     one.add_argument("cell", nargs=3)
     arguments = parser.parse_args()
@@ -468,6 +555,8 @@ def main() -> None:
         run(arguments)
     elif arguments.command == "startup":
         print(fresh() if arguments.fresh else startup())
+    elif arguments.command == "peer":
+        peer(arguments.data, arguments.repeats)
     elif arguments.command == "table":
         frame = pd.read_csv(arguments.out, comment="#")
         print(ratio_table(frame), slow_table(frame), several.classes_table(frame), sep="\n\n")

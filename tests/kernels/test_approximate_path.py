@@ -21,6 +21,7 @@ from rpte.kernels.approximate_path import ENOUGH, ROUGH
 from rpte.kernels.losses import BINOMIAL, loss_statistics
 from rpte.kernels.term_products import deviances
 from rpte.rows import scale
+from rpte.rows.threads import worker_threads
 
 LEFT = 10 * ENOUGH  # a step that gains little is the last; a few more may be left
 
@@ -177,7 +178,8 @@ def test_blocks_compute_what_is_compiled():
     for blocks in (None, Blocks(60), design.blocks):
         walk = ApproximatePath(design, 0.5)
         (state, theta, (score, *_), _), work = walk._point, walk._work
-        problem = design.terms, walk._data, walk._rule, grid, walk._point, work
+        starts = design.blocks.starts
+        problem = design.terms, walk._data, walk._rule, grid, walk._point, work, starts
         run = (
             module.approximate_path(*problem) if blocks is None else module.follow(*problem, blocks)
         )
@@ -192,6 +194,17 @@ def test_blocks_compute_what_is_compiled():
         found.append(fits)
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
     assert (found[1] == found[2]).all()
+
+
+def test_one_thread_finds_what_several_do():
+    """Sums over blocks have one order, in what is compiled and in threads."""
+    design = rough(design_of(4, n=9_000, d=12, signs=True, factors=True))
+    grid = lambda_grid(design_of(4, n=9_000, d=12, signs=True, factors=True), 0.5, length=6)
+    found = []
+    for n_jobs in (1, 2):
+        with worker_threads(n_jobs):
+            found.append(ApproximatePath(design, 0.5).to(grid))
+    assert (found[0] == found[1]).all()
 
 
 @pytest.mark.parametrize("n", [300, 9_000])

@@ -11,10 +11,14 @@ from rpte.estimation.solver import MIN_L1_RATIO
 from rpte.kernels.approximate_path import (
     LOSS,
     Fit,
+    Point,
+    Rule,
+    WorkingSet,
     approximate_path,
     follow,
+    log_sum_of_others,
     try_blocks,
-    try_rows,
+    turn_of_class,
 )
 from rpte.kernels.blas import one_blas_thread
 from rpte.kernels.term_products import (
@@ -22,13 +26,12 @@ from rpte.kernels.term_products import (
     Terms,
     add_rows,
     exact_gradients,
-    gradients,
     gradients_of_blocks,
     moments_of_rows,
 )
 from rpte.losses import BINOMIAL, Loss
 from rpte.rows.passes import add, search_blocks
-from rpte.rows.threads import even_chunks, thread_map
+from rpte.rows.threads import even_chunks, has_threads, thread_map
 from rpte.utils.arrays import Array, Floats, Index, Int8s, Ints, Singles
 
 ROUNDING = 1e-6  # a smaller gradient of values in single precision may be none
@@ -36,6 +39,7 @@ UNBOUNDED = 1e6  # curvature, where the loss has no bound
 ABOVE = 1.0 + 1e-6  # times the largest lambda with a term: where a grid begins
 FORBIDDEN = 1e9  # factor on the penalty of a coefficient that must be zero
 IN_BLOCKS = 100_000  # cells of a problem of more than one block, from which it is in blocks
+PathProblem = tuple[Terms, Data, Rule, Floats, Point, WorkingSet, Index]
 
 
 class Blocks:
@@ -51,6 +55,11 @@ class Blocks:
     def __len__(self) -> int:
         return len(self._rows)
 
+    @property
+    def starts(self) -> Index:
+        """Where blocks begin, and where the last one ends, (b + 1,)."""
+        return self._rows.starts
+
     def _sum(self, fill: Callable[[Index, Floats], None], size: int) -> Floats:
         """Return the sum over blocks of what `fill` writes: a line (k,) for each of some blocks."""
         found, starts = np.empty((len(self), size)), self._rows.starts
@@ -59,7 +68,7 @@ class Blocks:
             fill(starts[at.start : at.stop + 1], found[at])
 
         list(thread_map(part, even_chunks(len(self))))
-        return np.asarray(found.sum(axis=0))
+        return np.asarray(found.cumsum(axis=0)[-1])  # in order, whatever the shape
 
     def gradients(self, terms: Terms, values: Floats, out: Floats) -> None:
         """Fill `out` (k,) with the products of terms and values (n,)."""
@@ -196,8 +205,8 @@ class ApproximatePath:
     """The penalty path of one design, each fit started from the one before.
 
     `start` (q + 1,) are intercept and coefficients at the lambda before the first; None: no terms.
-    What is fitted stands beside an `offset` (n,) that is subtracted from scores. Without `threads`
-    a long path is compiled as a whole too: calls from Python cost more than steps of few rows.
+    On one thread a path is one compiled call, as that of few rows is; the sums are the same. Those
+    without `threads` are of one block.
     """
 
     def __init__(
@@ -205,17 +214,17 @@ class ApproximatePath:
         design: ApproximateDesign,
         l1_ratio: float = 1.0,
         start: Floats | None = None,
-        offset: Floats | None = None,
         threads: bool = True,
     ) -> None:
-        self.threads = threads
+        size = len(design.rows) * len(design.y)
+        few = not threads or len(design.blocks) == 1 or size < IN_BLOCKS
+        self._starts = np.array([0, len(design.y)], np.intp) if few else design.blocks.starts
+        self._in_threads = not few and has_threads()
         self.design, n, weight = design, len(design.y), design.row_weight
         if start is None:
             start = np.array([design.null_score, *np.zeros(len(design.rows))])
         theta, residual, curvature = np.array(start[1:]), np.empty(n), np.empty(n)
         score, gradient = design.score(float(start[0]), theta), np.empty(len(design.rows))
-        if offset is not None:
-            score -= offset
         bound = design.loss.curvature_bound or UNBOUNDED
         self._data = design.loss.code, bound, design.y, weight
         self._rule = design.penalty, design.sign, float(l1_ratio)
@@ -226,33 +235,38 @@ class ApproximatePath:
 
     @property
     def score(self) -> Floats:
-        """The score of every row beside the offset, (n,)."""
+        """The score of every row beside those of other classes, (n,)."""
         return self._point[2][0]
-
-    def move_beside(self, score: Floats) -> None:
-        """Go on from other scores (n,) of the same coefficients: those beside another offset."""
-        self.score[:] = score
-        self._evaluate()
 
     def _evaluate(self) -> None:
         """Compute the loss and the gradient at the point."""
-        (state, _, fit, gradient), design, n = self._point, self.design, len(self.score)
-        if not self.threads:
-            state[LOSS] = try_rows(self._data, fit, np.zeros(n), 0.0, 0, n, fit)
-            gradients(design.terms, fit[1].astype(np.float32), 0, n, gradient)
-            return
-        state[LOSS] = design.blocks.trial(self._data, fit, np.zeros(n), 0.0, fit)
-        design.blocks.gradients(design.terms, fit[1], gradient)
+        (state, _, fit, gradient), blocks, n = self._point, self.design.blocks, len(self.score)
+        state[LOSS] = blocks.trial(self._data, fit, np.zeros(n), 0.0, fit)
+        blocks.gradients(self.design.terms, fit[1], gradient)
+
+    def _problem(self, l1s: Floats) -> PathProblem:
+        given = self.design.terms, self._data, self._rule, np.ascontiguousarray(l1s)
+        return *given, self._point, self._work, self._starts
 
     def to(self, l1s: Floats) -> Floats:
         """Go on to some lambdas, descending; return intercepts and coefficients, (f, q + 1)."""
-        design = self.design
-        problem = design.terms, self._data, self._rule, np.ascontiguousarray(l1s)
-        in_blocks = len(design.blocks) > 1 and len(design.rows) * len(design.y) >= IN_BLOCKS
-        in_blocks &= self.threads
         with one_blas_thread():
-            if in_blocks:
-                fits, self._work = follow(*problem, self._point, self._work, design.blocks)
+            if self._in_threads:
+                fits, self._work = follow(*self._problem(l1s), self.design.blocks)
             else:
-                fits, self._work = approximate_path(*problem, self._point, self._work)
+                fits, self._work = approximate_path(*self._problem(l1s))
+        return fits
+
+    def turn(self, l1s: Floats, scores: Floats, k: int) -> Floats:
+        """Do as `to` for class k, beside the `scores` (K, n) of the others; its own follow."""
+        if not self._in_threads:
+            with one_blas_thread():
+                fits, self._work = turn_of_class(*self._problem(l1s), scores, k)
+            return fits
+        offset = np.empty(len(self.score))
+        log_sum_of_others(scores, k, offset)
+        np.subtract(scores[k], offset, out=self.score)
+        self._evaluate()
+        fits = self.to(l1s)
+        np.add(self.score, offset, out=scores[k])
         return fits

@@ -12,7 +12,6 @@ import numpy as np
 
 from rpte.estimation.approximate import ApproximateDesign, ApproximatePath
 from rpte.losses import Multinomial
-from rpte.losses.multinomial import log_sum
 from rpte.rows import scale
 from rpte.utils.arrays import Floats
 
@@ -38,13 +37,9 @@ class ClassesPath:
         threads = len(design.y) > scale.LONG_ABOVE  # otherwise folds have threads of their own
         given = zip(self.loss.is_class(design.y), start, strict=True)
         self.paths = [
-            ApproximatePath(design.of_class(k, y), l1_ratio, fit, self.beside(k), threads)
+            ApproximatePath(design.of_class(k, y), l1_ratio, fit, threads)
             for k, (y, fit) in enumerate(given)
         ]
-
-    def beside(self, k: int) -> Floats:
-        """Return what the scores of all classes but one add up to, (n,)."""
-        return log_sum(np.delete(self.scores, k, axis=0))
 
     def to(self, l1s: Floats) -> Floats:
         """Go on to some lambdas, descending; return intercepts and coefficients, (f, K, q + 1)."""
@@ -56,10 +51,7 @@ class ClassesPath:
         fit = np.empty((len(self.paths), 1 + len(design.rows)))
         for _ in range(TURNS):
             for k, path in enumerate(self.paths):
-                offset = self.beside(k)
-                path.move_beside(self.scores[k] - offset)
-                fit[k] = path.to(l1)[0]
-                self.scores[k] = path.score + offset
+                fit[k] = path.turn(l1, self.scores, k)[0]
             deviance = self.loss.deviance(self.scores, design.y, design.weight)
             if deviance >= least - ENOUGH * deviance:
                 break

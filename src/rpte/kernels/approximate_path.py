@@ -6,10 +6,12 @@ coordinate descent, and steps that are halved until the true objective falls. A 
 residual of `ROUGH` times lambda over all terms, or where the objective hardly falls any more.
 Columns are in single precision, which is far finer than that.
 
-The method is written once. `approximate_path` compiles it as a whole, for problems that are small.
-`follow` is its source, which also runs as it is: what goes over rows is then left to `blocks`, an
-object with the methods `gradients`, `moments`, `along` and `trial` that uses threads. In what is
-compiled `blocks` is None, and numba leaves its branches out.
+The method is written once. `approximate_path` compiles it as a whole, for small problems and for
+fits on one thread. `follow` is its source, which also runs as it is: what goes over rows is then
+left to `blocks`, an object with the methods `gradients`, `moments`, `along` and `trial` that uses
+threads. In what is compiled `blocks` is None, and numba leaves its branches out. Either way sums
+over rows are added block by block, in the order of the blocks that begin at `starts` (b + 1,), so
+that both find the same.
 """
 
 from typing import Any
@@ -59,17 +61,27 @@ SHORTEST = 1e-4  # step
 
 
 @jitable
-def all_gradients(terms: Terms, residual: Floats, out: Floats, blocks: Any) -> None:
+def all_gradients(terms: Terms, residual: Floats, out: Floats, starts: Index, blocks: Any) -> None:
     """Fill `out` (k,) with the gradients of the terms."""
     if blocks is None:
-        gradients(terms, residual.astype(np.float32), 0, residual.size, out)
+        singles, part = residual.astype(np.float32), np.empty(out.size)
+        for b in range(starts.size - 1):
+            gradients(terms, singles, starts[b], starts[b + 1], part)
+            for a in range(out.size):
+                out[a] = part[a] if b == 0 else out[a] + part[a]
     else:
         blocks.gradients(terms, residual, out)
 
 
 @jitable
 def add_moments(
-    terms: Terms, known: int, h: Floats, second: Floats, cross: Floats, blocks: Any
+    terms: Terms,
+    known: int,
+    h: Floats,
+    second: Floats,
+    cross: Floats,
+    starts: Index,
+    blocks: Any,
 ) -> None:
     """Fill `second` (k, k) and `cross` (k,) with the moments of the terms under `h` (n,).
 
@@ -77,7 +89,10 @@ def add_moments(
     """
     if blocks is None:
         found = np.zeros((cross.size - known, cross.size + 1))
-        moments_of_rows(terms, known, h, 0, h.size, found)
+        for b in range(starts.size - 1):
+            part = np.zeros(found.shape)
+            moments_of_rows(terms, known, h, starts[b], starts[b + 1], part)
+            found += part
     else:
         found = blocks.moments(terms, known, h)
     put_moments(found, known, second, cross)
@@ -160,6 +175,24 @@ def centred(second: Floats, cross: Floats, total: float) -> Floats:
 
 
 @kernel
+def sum_of(values: Floats) -> float:
+    """Return the sum of some numbers in their order, as numpy does not add them."""
+    total = 0.0
+    for i in range(values.size):
+        total += values[i]
+    return total
+
+
+@kernel
+def inner(one: Floats, other: Floats) -> float:
+    """Return the inner product of two vectors (k,), added in order."""
+    total = 0.0
+    for a in range(one.size):
+        total += one[a] * other[a]
+    return total
+
+
+@kernel
 def penalised(theta: Floats, l1: Floats, l2: Floats) -> float:
     """Return the elastic-net penalty of some coefficients; all (k,)."""
     total = 0.0
@@ -233,6 +266,7 @@ def line_search(
     state: Floats,
     theta: Floats,
     fit: Fit,
+    starts: Index,
     blocks: Any,
 ) -> float:
     """Halve a step until the objective falls enough; return its factor, 0 if none is taken."""
@@ -242,7 +276,9 @@ def line_search(
     size = 1.0
     while size >= SHORTEST:
         if blocks is None:
-            loss = try_rows(data, fit, along, size, 0, n, trial)
+            loss = 0.0
+            for b in range(starts.size - 1):
+                loss += try_rows(data, fit, along, size, starts[b], starts[b + 1], trial)
         else:
             loss = blocks.trial(data, fit, along, size, trial)
         middle = theta + size * move
@@ -276,6 +312,7 @@ def newton_steps(
     state: Floats,
     theta: Floats,
     fit: Fit,
+    starts: Index,
     blocks: Any,
 ) -> None:
     """Minimise over some terms (k,); what changes with them goes along.
@@ -291,29 +328,30 @@ def newton_steps(
     if state[TOTAL] > 0.0:
         gram = centred(second, cross, state[TOTAL])
     for _ in range(STEPS):
-        all_gradients(terms, residual, slope, blocks)
-        at_intercept = residual.sum()
+        all_gradients(terms, residual, slope, starts, blocks)
+        at_intercept = sum_of(residual)
         worst = max(abs(at_intercept), excesses(slope, theta, penalties, excess))
         if worst <= target:
             return
         if state[TOTAL] == 0.0 or worst > KEEP * previous:
             state[TOTAL] = row_curvature(curvature, row_weight, floor, weight)
-            add_moments(terms, 0, weight, second, cross, blocks)
+            add_moments(terms, 0, weight, second, cross, starts, blocks)
             gram = centred(second, cross, state[TOTAL])
         previous = worst
         tilt = slope + l2 * theta - cross * (at_intercept / state[TOTAL])
         accuracy = max(0.03 * worst, 0.1 * target)
         there = penalised_minimum(gram, tilt, theta, l1, l2, up, down, factor, accuracy)
         move = there - theta
-        shift = -(at_intercept + np.dot(cross, move)) / state[TOTAL]
-        promised = at_intercept * shift + np.dot(slope, move)
+        shift = -(at_intercept + inner(cross, move)) / state[TOTAL]
+        promised = at_intercept * shift + inner(slope, move)
         promised += penalised(there, l1, l2) - penalised(theta, l1, l2)
         if 0.0 <= -promised <= ENOUGH * state[LOSS]:
             return
         size = 0.0
         if promised < 0.0:
             step_of_scores(terms, move, shift, along, blocks)
-            size = line_search(data, penalties, (along, move, promised), state, theta, fit, blocks)
+            step = along, move, promised
+            size = line_search(data, penalties, step, state, theta, fit, starts, blocks)
         if size == 0.0:
             if floor == bound:
                 return
@@ -330,6 +368,7 @@ def follow(
     l1s: Floats,
     point: Point,
     work: WorkingSet,
+    starts: Index,
     blocks: Any,
 ) -> tuple[Floats, WorkingSet]:
     """Go down some lambdas (f,), descending, from a point: all that belongs to it goes along.
@@ -348,24 +387,26 @@ def follow(
         l1, l2 = l1s[at] * l1_ratio * penalty, l1s[at] * (1.0 - l1_ratio) * penalty
         for _ in range(ROUNDS):
             worst = excesses(gradient, theta, (l1, l2, sign, penalty), excess)
-            if max(abs(residual.sum()), worst) <= target:
+            if max(abs(sum_of(residual)), worst) <= target:
                 break
             if np.any((excess > target) & ~known):
                 wanted = working_set(gradient, theta, l1, sign)
                 moments = (second, cross, weight)
                 held, stayed, second, cross = kept_moments(held, wanted, known, moments)
                 if state[TOTAL] > 0.0:
-                    add_moments(some_terms(terms, held), stayed, weight, second, cross, blocks)
+                    more = some_terms(terms, held)
+                    add_moments(more, stayed, weight, second, cross, starts, blocks)
             here = theta[held]
             some = (l1[held], l2[held], sign[held], penalty[held])
             before = state[LOSS] + penalised(here, some[0], some[1])
             moments = (second, cross, weight)
             few = some_terms(terms, held)
-            newton_steps(few, data, some, 0.5 * target, moments, state, here, fit, blocks)
+            target_here = 0.5 * target
+            newton_steps(few, data, some, target_here, moments, state, here, fit, starts, blocks)
             gain = before - state[LOSS] - penalised(here, some[0], some[1])
             for a in range(held.size):
                 theta[held[a]] = here[a]
-            all_gradients(terms, residual, gradient, blocks)
+            all_gradients(terms, residual, gradient, starts, blocks)
             if gain <= ENOUGH * state[LOSS]:
                 break
         fits[at, 0] = state[INTERCEPT]
@@ -376,7 +417,58 @@ def follow(
 
 @kernel
 def approximate_path(
-    terms: Terms, data: Data, rule: Rule, l1s: Floats, point: Point, work: WorkingSet
+    terms: Terms,
+    data: Data,
+    rule: Rule,
+    l1s: Floats,
+    point: Point,
+    work: WorkingSet,
+    starts: Index,
 ) -> tuple[Floats, WorkingSet]:
     """Do as `follow`, compiled as a whole."""
-    return follow(terms, data, rule, l1s, point, work, None)
+    return follow(terms, data, rule, l1s, point, work, starts, None)
+
+
+@kernel
+def log_sum_of_others(scores: Floats, k: int, out: Floats) -> None:
+    """Fill `out` (n,) with log(sum over j of exp(scores[j])), all j of (K, n) but k."""
+    for i in range(out.size):
+        largest = -np.inf
+        for j in range(scores.shape[0]):
+            if j != k:
+                largest = max(largest, scores[j, i])
+        total = 0.0
+        for j in range(scores.shape[0]):
+            if j != k:
+                total += np.exp(scores[j, i] - largest)
+        out[i] = largest + np.log(total)
+
+
+@kernel
+def turn_of_class(
+    terms: Terms,
+    data: Data,
+    rule: Rule,
+    l1s: Floats,
+    point: Point,
+    work: WorkingSet,
+    starts: Index,
+    scores: Floats,
+    k: int,
+) -> tuple[Floats, WorkingSet]:
+    """Do as `approximate_path` for class k of several, beside the scores (K, n) of the others.
+
+    Its own scores there, from which it starts, become what they are at the end.
+    """
+    (state, _, fit, gradient), offset = point, np.empty(scores.shape[1])
+    log_sum_of_others(scores, k, offset)
+    for i in range(offset.size):
+        fit[0][i] = scores[k, i] - offset[i]
+    state[LOSS] = 0.0
+    for b in range(starts.size - 1):
+        state[LOSS] += try_rows(data, fit, offset, 0.0, starts[b], starts[b + 1], fit)
+    all_gradients(terms, fit[1], gradient, starts, None)
+    fits, work = follow(terms, data, rule, l1s, point, work, starts, None)
+    for i in range(offset.size):
+        scores[k, i] = fit[0][i] + offset[i]
+    return fits, work

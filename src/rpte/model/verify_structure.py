@@ -183,8 +183,9 @@ def one_shape(model: Model) -> list[Check]:
 
 def is_flag(column: Column, schema: Schema) -> bool:
     """Tell whether a column may stand beside any shape: missing, or a special code."""
-    number = schema[column.sources[0]].kind == "number"
-    return isinstance(column, Missing) or (isinstance(column, Level) and number)
+    if isinstance(column, Level):
+        return schema[column.source].kind == "number"
+    return isinstance(column, Missing)
 
 
 def _shape_faults(name: str, terms: list[DirectTerm]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -92,13 +93,16 @@ class Comparison:
 
     def explained(self) -> float:
         """Return by how much the best evaluation lowers the deviance of the base rate."""
-        return max(self.evaluations[0].deviance - min(e.deviance for e in self.evaluations), 0.0)
+        return max(self.evaluations[0].deviance - self._least(), 0.0)
+
+    def _least(self) -> float:
+        least: float = min(map(attrgetter("deviance"), self.evaluations))
+        return least
 
     def material(self) -> float:
         """Return the deviance that prices are fractions of: what is explained, or is left."""
         base, share = self.explained(), self.price.of_rest
-        left = min(base, min(e.deviance for e in self.evaluations))
-        return base ** (1.0 - share) * left**share if share else base
+        return base ** (1.0 - share) * min(base, self._least()) ** share if share else base
 
     def costs(self, evaluations: Sequence[Evaluation]) -> list[float]:
         """Return validated deviance plus price, for each of some evaluations."""

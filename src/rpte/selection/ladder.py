@@ -304,9 +304,7 @@ def offered(fold: FoldState, without: frozenset[str], budget: int) -> Index:
             left -= derived
             chosen += places.tolist()
     for j, column in enumerate(vocabulary.columns):
-        name = column.sources[0]
-        alone = len(set(column.sources)) == 1 and vocabulary.block[j] != PAIR
-        if alone and name not in without and is_flag(column, schema):
+        if is_flag(column, schema) and column.sources[0] not in without:
             chosen.append(j)
     return np.array(sorted(chosen), np.intp)
 

@@ -26,7 +26,7 @@ from rpte.selection.search import Search
 from rpte.structure.coding import code_number
 from rpte.table.schema import Variable
 from rpte.table.table import Table
-from rpte.utils.arrays import Floats, Ints, Mask
+from rpte.utils.arrays import Floats, Ints
 
 FEWEST_ROWS, MOST_ROWS = 200, 5_000  # held out: of fewer, little can be told from chance
 FOLDS = 3  # of the held-out rows
@@ -79,10 +79,12 @@ class _Reference:
         from sklearn.ensemble import HistGradientBoostingRegressor
 
         inputs, found = self.table.inputs, []
+        at = self.table.loss.residuals(self._scores(), self.table.y, self.table.weight)
+        curvature = np.atleast_2d(at.hessian).sum(axis=0)
         for place, variable in self._variables():
             codes = inputs.specials.get(place)
             if variable.kind == "number":
-                found.append((self._binned(variable.name), place, False))
+                found.append((self._binned(variable.name, curvature), place, False))
             else:
                 codes = inputs.codes(variable.name)
             if codes is not None:
@@ -103,11 +105,10 @@ class _Reference:
         )
         self.boosted = [[make() for _ in self.score] for _ in range(int(self.fold.max()) + 1)]
 
-    def _binned(self, name: str) -> Floats:
-        """Return a number as bins of like weight, made once for all fits; NaN where missing."""
-        table, codes = self.table, np.empty(self.table.n_rows, np.uint8)
-        x = table.inputs[name]
-        code_number(Value(name), table, x, table.weight, MOST_BINS, codes)
+    def _binned(self, name: str, curvature: Floats) -> Floats:
+        """Return a number as bins of like curvature, made once for all fits; NaN where missing."""
+        x, codes = self.table.inputs[name], np.empty(self.table.n_rows, np.uint8)
+        code_number(Value(name), self.table, x, curvature, MOST_BINS, codes)
         return np.where(np.isnan(x), np.nan, codes)
 
     def _variables(self) -> list[tuple[int, Variable]]:
@@ -126,7 +127,7 @@ class _Reference:
             with one_openmp_thread():
                 boosted.fit(self.features[train], np.clip(step, -most, most), weight)
 
-    def _scores(self, rows: Mask, steps: Any = 0.0) -> Floats:
+    def _scores(self, rows: Any = slice(None), steps: Any = 0.0) -> Floats:
         """Return the scores of some rows with further steps, (n,) of one score."""
         score = self.score[:, rows] + steps
         return score if len(score) > 1 else np.asarray(score[0])
@@ -146,7 +147,7 @@ class _Reference:
     def record(self) -> dict[str, Any]:
         """Return what the trees explain beyond the scores, with its standard error."""
         table, weight, loss = self.table, self.table.weight, self.table.loss
-        before = loss.unit_deviance(self._scores(np.ones(table.n_rows, np.bool_)), table.y)
+        before = loss.unit_deviance(self._scores(), table.y)
         best, at, known = before, -1, 0
         for trees in STAGES:
             list(thread_map(partial(self._grow, trees), range(len(self.boosted))))
