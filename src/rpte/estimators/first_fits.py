@@ -40,7 +40,7 @@ def fit_all() -> None:
     small, long = mixed_table(600), mixed_table(scale.LONG_ABOVE + 1_000)
     wide = rng.normal(size=(200, 400)), rng.integers(0, 2, 200)
     for table in (small, long, wide):
-        RPTEClassifier().fit(*table)
+        RPTEClassifier(n_jobs=2).fit(*table)  # blocks of long tables are kernels of their own
         RPTEClassifier.paper().fit(*table)
     numbers, several = rng.gamma(2.0, size=600), small[1] + (small[0]["b"] > 0)
     for loss in ("squared_error", "poisson", "gamma", "tweedie"):
