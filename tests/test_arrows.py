@@ -27,6 +27,7 @@ ROOMS = (
     "export",
     "fit",
     "selection",
+    "figures",
     "report",
     "plots",
     "notebook",

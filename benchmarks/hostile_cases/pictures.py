@@ -17,13 +17,13 @@ import pandas as pd
 from hostile_cases.case import Case, Result
 from rpte import InputError, Labelled, Model, RPTEClassifier, RPTEWarning, edit
 from rpte.errors import ModelFileError
+from rpte.figures.effect import effect_records
+from rpte.figures.effect_panels import note_of, title_of
+from rpte.figures.subject import Subject
 from rpte.model.effect import Cells, background, effect
 from rpte.model.file import from_dict, to_dict
 from rpte.plots.effect import EffectDisplay
-from rpte.plots.effect_drawing import note_of, title_of
-from rpte.plots.subject import Subject
 from rpte.report.contents import ReportOptions, report_contents
-from rpte.report.curves import shapes
 from rpte.report.evidence import gather
 from rpte.report.html import render
 
@@ -69,7 +69,7 @@ def effects(seed: int) -> Result:
         inputs = model.read(X)
         rows = background(inputs, model.sources)
         for component in model.components:
-            for drawn in shapes(model, component, rows):
+            for drawn in effect_records(Subject(model, rows), component, None):
                 source = drawn["source"]
                 pairs = [
                     (None if row["level"] is None else _cell(row["level"]), row["whole"])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -19,21 +20,24 @@ import pandas as pd
 
 from rpte import RPTEClassifier
 from rpte.columns.kinds import Hinge, Level, Scale, Step
-from rpte.fit.structure_learner import Discovery
-from rpte.report.svg import (
+from rpte.figures.marks import Axis, Tick, chart
+from rpte.figures.svg import (
     ACCENT,
     COLOURS,
     FAINT,
     INK,
     LINE,
     STYLE,
-    Plot,
+    Drawing,
+    Place,
     document,
-    named_ticks,
+    drawing,
     path,
     rect,
     text,
 )
+from rpte.figures.text import named_ticks
+from rpte.fit.structure_learner import Discovery
 from rpte.selection import frontier
 from rpte.selection.comparison import Comparison, Evaluation
 
@@ -60,6 +64,38 @@ PARTS: dict[tuple[str, ...], Callable[..., np.ndarray]] = {  # the truth: log od
     ("debt", "income"): lambda debt, income: 0.07 * np.maximum(debt - 45, 0) * (income < 2600),
 }
 LOW, HIGH = 2000, 4000  # incomes at which the effect of debt is drawn
+
+
+class Plot:
+    """A chart of the library with more SVG on it."""
+
+    def __init__(self, *given: Any) -> None:
+        self.panel, self.body = chart(*given), []
+
+    def line(self, points: Sequence, colour: str, width: float = 2.0, dash: str = "") -> None:
+        """Draw a line through points."""
+        self.panel.line(points, colour, width, _dashes(dash))
+
+    def dot(self, x: float, y: float, colour: str, size: float) -> None:
+        """Draw a dot."""
+        self.panel.dot(x, y, colour, size)
+
+    def across(self, x: float) -> float:
+        """Return the place of a value on the picture."""
+        return Place.of(self.panel).across(x)
+
+    def down(self, y: float) -> float:
+        """Return the place of a value on the picture."""
+        return Place.of(self.panel).down(y)
+
+    def drawing(self, label: str) -> Drawing:
+        """Return the chart with what was put on it."""
+        width, height, _, drawn = drawing(self.panel)
+        return width, height, label, drawn + "".join(self.body)
+
+
+def _dashes(dash: str) -> tuple[float, ...]:
+    return tuple(map(float, dash.split()))
 
 
 def loans(n: int = 2000, seed: int = 1) -> tuple[pd.DataFrame, np.ndarray]:
@@ -192,7 +228,8 @@ def _mini(title: str, grid: np.ndarray, curves: list[tuple[np.ndarray, bool]]) -
         slim = [points[k] for k in _corners(span)]
         colour = ORANGE if kept else ACCENT
         way = "M" + "L".join(slim)
-        parts.append(path(way, colour, 2.5 if kept or alone else 1, "" if kept or alone else FADED))
+        drawn = path(way, colour, 2.5 if kept or alone else 1)
+        parts.append(drawn if kept or alone else drawn.replace("/>", f"{FADED}/>"))
     parts.append(path(f"M0 {foot}H{width}", INK))
     parts += [
         text(width * v / grid[-1], foot + 15, name, "s f", "middle" if v else "start")
@@ -264,8 +301,7 @@ def draw_families(example: Example) -> str:
         tried = [e for key, found in paths.items() if key[0] == family for e in found]
         best = tried[int(np.argmin(example.compared.costs(tried)))]
         y = 66 + 46 * k
-        more = f' stroke-dasharray="{dash}"' if dash else ""
-        rows.append(path(f"M486 {y - 4}h34", colour, 2.4, more))
+        rows.append(path(f"M486 {y - 4}h34", colour, 2.4, _dashes(dash)))
         rows.append(text(528, y, said, "n"))
         rows.append(text(528, y + 17, f"{best.deviance:.4f} at {best.miu} conditions", "n f"))
     rows.append(text(486, 262, "thin: the same with a ridge share", "n f"))
@@ -404,7 +440,7 @@ def draw_model(example: Example) -> str:
     key = path("M56 13h30", ACCENT, 2.2) + text(
         94, 17, "what the model adds to the log odds", "n f"
     )
-    key += path("M400 13h30", ORANGE, 1.6, ' stroke-dasharray="5 4"')
+    key += path("M400 13h30", ORANGE, 1.6, (5, 4))
     key += text(438, 17, "the truth", "n f")
     height = 26 + 236 * ((len(panels) + 1) // 2)
     return picture(760, height, "Every component of the model beside the truth", key + body)
@@ -446,20 +482,12 @@ def _component(example: Example, component: str, rules: pd.DataFrame) -> str:
 def _jobs(plot: Plot, values: Sequence[str], line: tuple) -> str:
     """Draw the levels of a category: the model's as dots, the truth as short lines."""
     order = np.argsort(line[0], kind="stable")
-    plot.x, plot.x_label = (-0.5, len(values) - 0.5), ""
-    names = []
+    names = [Tick(k, values[j], True) for k, j in enumerate(order)]
+    plot.panel.x = Axis(-0.5, len(values) - 0.5, "", names)
     for k, j in enumerate(order):
         plot.line([(k - 0.3, line[1][j]), (k + 0.3, line[1][j])], ORANGE, 1.6, "5 4")
         plot.dot(k, line[0][j], ACCENT, 4)
-        lower = 14 if k % 2 else 0
-        names.append(text(plot.across(k), 170 + lower, values[j], "s", "middle"))
-    frame = path(f"M56 14V{200 - 46}H364", INK)
-    heights = [
-        path(f"M56 {plot.down(v):.1f}H364", LINE, 0.7)
-        + text(50, plot.down(v) + 4, name, "n", "end")
-        for v, name in named_ticks(*plot.y, 4)
-    ]
-    return "".join([*heights, *plot.body, frame, *names])
+    return plot.drawing("")[3]
 
 
 def _frontier(example: Example) -> str:
@@ -471,7 +499,7 @@ def _frontier(example: Example) -> str:
                 "", 380, 200)  # fmt: skip
     plot.line(list(zip(shown["miu"], values, strict=True)), FAINT, 1.2)
     for miu, value, error in zip(shown["miu"], values, errors, strict=True):
-        plot.bar(miu, value - error, value + error, FAINT)
+        plot.panel.interval(miu, value - error, value + error, FAINT)
         plot.dot(miu, value, ORANGE if miu == example.clf.audit().miu else ACCENT, 4)
     return at(0, 32, plot.drawing("")[3]) + text(56, 33, "the frontier: validated deviance", "n")
 

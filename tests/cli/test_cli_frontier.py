@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from model_files import sealed, stored, write
 from rpte.cli import app
 from rpte.cli.audit import frontier_view
-from rpte.report.frontier import Frontier, FrontierPoint, draw_frontier, plot_frontier
-from rpte.report.svg import ticks
+from rpte.figures.frontier import Frontier, FrontierPoint, draw_frontier, plot_frontier
+from rpte.figures.text import ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -144,8 +144,10 @@ def test_pictures_are_sound_and_show_every_point(found):
         assert 0 < float(circle.get("cy")) < height
     legend = " ".join(text.text or "" for text in root.findall(f"{SVG}text"))
     chosen = next(p for p in found.points if p.chosen)
-    assert f"◆ chosen: MIU {chosen.miu}, deviance {chosen.deviance:.4f}" in legend
-    assert ("▲ above the scale" in legend) == any(p.deviance > high for p in found.points)
+    assert re.search(rf"chosen: {chosen.miu} conditions?, deviance {chosen.deviance:.4f}", legend)
+    assert ("triangles lie above the scale" in legend) == any(
+        p.deviance > high for p in found.points
+    )
 
 
 def test_the_scale_leaves_out_what_would_squeeze_the_rest():

@@ -233,7 +233,7 @@ def test_one_ratio_everywhere(task, tmp_path):
     in_json = json.loads(run("show", tmp_path / "model.json", "--json").stdout)["rules"]
     assert {r["term"]: r[names[-1]] for r in in_json if r["step"] is not None} == found
     page = unescape(model._repr_html_())
-    direct = [term for card in cards(model, None, None) for term in card["direct"] if term["step"]]
+    direct = [term for card in cards(model, None) for term in card["direct"] if term["step"]]
     assert {term["name"]: term["effect"] for term in direct} == found
     for term in direct:
         cells = rf"{term['name']}</.*?{term['step_words']}</td>\s*<td[^>]*>{short(term['effect'])}<"

@@ -25,10 +25,10 @@ from rpte import (
     edit,
     load,
 )
+from rpte.figures.case import MOST_BARS, Bar
+from rpte.figures.effect_panels import note_of
 from rpte.fit import importance
 from rpte.model.classes import ClassesModel
-from rpte.plots.effect_drawing import note_of
-from rpte.plots.waterfall import MOST_BARS, Bar
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "models_2"
 

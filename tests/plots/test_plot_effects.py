@@ -17,9 +17,9 @@ from class_pages import fitted as classes_fitted
 from plot_models import TASKS, fitted, given
 from report_pages import opposite
 from rpte import EffectDisplay, InputError, SurfaceDisplay, bootstrap, class_bootstrap
-from rpte.plots.band import effect_band
-from rpte.plots.effect_drawing import note_of, title_of
-from rpte.plots.subject import Subject
+from rpte.figures.band import effect_band
+from rpte.figures.effect_panels import note_of, title_of
+from rpte.figures.subject import Subject
 
 
 @pytest.fixture(autouse=True)
@@ -277,7 +277,8 @@ def test_pictures_show_the_observed_range_wherever_the_model_comes_from(profile,
     assert rate.points
     assert rate.x.tolist() == ([1, 2, 3, 4, 9] if profile == "full" else [1, 2, 3, 4])
     assert rate.ax_.get_xticks().tolist() == rate.x.tolist()
-    assert rate.ax_.lines[1].get_marker() == "o"
+    (dots,) = (line for line in rate.ax_.lines if line.get_marker() == "o")
+    assert dots.get_xdata().tolist() == rate.x.tolist()
     middles = [bar.get_x() + bar.get_width() / 2 for bar in rate.ax_.patches]
     assert middles == pytest.approx(rate.x.tolist())  # the density stands below the points
     assert not made.plot("age").points

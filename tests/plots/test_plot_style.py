@@ -17,8 +17,8 @@ from matplotlib.text import Text
 from effort import examples
 from plot_models import TASKS, fitted, given
 from rpte import InputError, RPTEClassifier
-from rpte.plots import style
-from rpte.plots.curve_drawing import apart
+from rpte.figures import pyplot as painter
+from rpte.figures.text import apart, ratio_ticks, share, signed
 
 NAMES = [
     "$\\frac{a}{b}$",
@@ -140,10 +140,10 @@ def test_pictures_are_drawn_on_axes_that_are_given():
 def test_dark_grounds_get_other_colours():
     made = fitted("binary")
     with plt.style.context("dark_background"):
-        dark = made.plot("age").ax_.lines[1].get_color()
-        assert style.ink() == "white"
-    assert dark in style.ON_DARK
-    assert made.plot("age").ax_.lines[1].get_color() in style.ON_LIGHT
+        dark = made.plot("age").ax_.lines[-1].get_color()
+        assert painter.ink() == "white"
+    assert dark == painter.ON_DARK[0]
+    assert made.plot("age").ax_.lines[-1].get_color() == painter.ON_LIGHT[0]
 
 
 def test_without_matplotlib_the_remedy_is_named(monkeypatch):
@@ -174,7 +174,7 @@ def test_labels_stand_apart_and_below_the_top(heights, gap):
 @hypothesis_given(st.floats(-20, 20), st.floats(0.05, 20))
 @examples(100)
 def test_marks_of_a_ratio_are_few_and_inside(low, span):
-    marks = style.ratio_marks(low, low + span)
+    marks = ratio_ticks(low, low + span)
     assert len(marks) <= 8
     assert all(low <= at <= low + span for at, _ in marks)
     for at, text in marks:
@@ -182,8 +182,8 @@ def test_marks_of_a_ratio_are_few_and_inside(low, span):
 
 
 def test_numbers_have_a_sensible_length():
-    assert [style.signed(v) for v in (0.0, 1.668e-11, 0.12345, -1.5, 1234.5, 5e9)] == [
+    assert [signed(v) for v in (0.0, 1.668e-11, 0.12345, -1.5, 1234.5, 5e9)] == [
         "0", "+1.67e\N{MINUS SIGN}11", "+0.123", "\N{MINUS SIGN}1.50", "+1,234", "+5.00e+09",
     ]  # fmt: skip
-    assert style.share(0.0004) == "<0.1%"
-    assert style.share(None) == ""
+    assert share(0.0004) == "<0.1%"
+    assert share(None) == ""

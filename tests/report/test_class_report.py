@@ -13,12 +13,13 @@ from report_pages import HOSTILE, QUICK, Page
 from rpte import InputError, RPTEClassifier
 from rpte.audit.class_metrics import class_measures, measured_class, rank_classes
 from rpte.cli import app
-from rpte.report.class_charts import CLASS_COLOURS, DASHES, MARKERS, class_note
+from rpte.figures.marks import DASHES, MARKERS
+from rpte.figures.svg import CLASS_COLOURS, COLOURS
 from rpte.report.contents import SECTIONS, ReportOptions, report_contents
+from rpte.report.effect_charts import class_note
 from rpte.report.evidence import gather
 from rpte.report.html import render
 from rpte.report.stability import parameters, stability
-from rpte.report.svg import COLOURS
 
 
 def contents(classes=3, options=QUICK, **more):
@@ -81,6 +82,7 @@ def test_cards_have_the_coefficients_and_curves_of_every_class():
     home = next(n for n, c in enumerate(model.components) if "kind" in c.sources)
     for k, own in enumerate(shape["classes"]):
         added = model.models[k].components[home].subtotal(model.read(X))
+        added = added - added.mean()  # effects are counted from the training mean
         for row in own["levels"]:
             rows = X["kind"].to_numpy() == row["level"]
             assert added[rows] == pytest.approx(row["whole"])

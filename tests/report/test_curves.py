@@ -1,19 +1,32 @@
 """Effects as drawn are what the model does to the mean score, and own terms what they add."""
 
+import json
 import re
 
 import numpy as np
 import pytest
 
 from report_pages import evidence_of, model_of, opposite
+from rpte.figures.effect import EffectFigure, effect_records
+from rpte.figures.effect_panels import effect_note, effect_title, joint_note, level_order
+from rpte.figures.subject import Subject
+from rpte.figures.surface import PAGE_CELLS, surface_records
 from rpte.model.effect import background
 from rpte.report.charts import quantile_box
-from rpte.report.curves import GRID_CELLS, shapes, surfaces
-from rpte.report.effect_charts import drawn_levels, effect_note, effect_title, joint_note
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 
 WAYS = ("whole", "own")
+
+
+def shapes(model, component, rows):
+    return effect_records(Subject(model, rows), component, None)
+
+
+def surfaces(model, component, rows):
+    return surface_records(Subject(model, rows), component, None)
+
+
 NAMES = ["mixed", "products", "shaped", "special", "monotone", "array", "boosted"]
 
 
@@ -138,12 +151,25 @@ def test_a_curve_is_short_however_many_rows():
 
 def test_of_many_levels_the_strongest_are_drawn():
     levels = [
-        {"level": f"l{k}", "own": None, "whole": (-1.0) ** k * k, "low": 0.0, "high": 0.0}
+        {"level": f"l{k}", "own": None, "whole": (-1.0) ** k * k, "low": 0.0, "high": 0.0,
+         "share": 0.02}
         for k in range(50)
-    ]
-    shape = {"source": "a", "levels": levels}
-    kept = [row["level"] for row in drawn_levels(shape)]
-    assert kept == [f"l{k}" for k in range(20, 50)]
+    ]  # fmt: skip
+    told = {"kind": "category", "unit": "u", "ratio": None, "reference": None, "density": None,
+            "box": None, "points": False, "terms": [], "shared": [], "others": [],
+            "averaged": None, "alone": True}  # fmt: skip
+    effect = EffectFigure.from_record({"source": "a", "levels": levels, **told})
+    order = level_order(effect, 30)
+    assert sorted(order) == list(range(20, 50))
+    assert (np.diff(effect.shown[0, order]) > 0).all()  # from the foot up
+
+
+def test_a_record_gives_its_effect_again():
+    model, (_, rows) = model_of("mixed"), rows_of("mixed")
+    for component in model.components:
+        for record in effect_records(Subject(model, rows), component):
+            again = EffectFigure.from_record(json.loads(json.dumps(record)))
+            assert again.record() == record
 
 
 @pytest.mark.parametrize("name", ["products", "shaped", "mixed"])
@@ -158,8 +184,8 @@ def test_surfaces_hold_every_pair_and_every_term_that_reads_it(name):
             readers = [p.name for p in component.parts if read & set(p.sources)]
             assert sorted(surface["terms"] + surface["shared"]) == sorted(readers)
             assert joint_note(surface)
-            across = surface["x"].get("levels") or [None] * GRID_CELLS
-            up = surface["y"].get("levels") or [None] * GRID_CELLS
+            across = surface["x"].get("levels") or [None] * PAGE_CELLS
+            up = surface["y"].get("levels") or [None] * PAGE_CELLS
             assert np.array(surface["values"]).shape == (len(up), len(across))
 
 
@@ -169,7 +195,7 @@ def test_a_surface_is_what_its_variables_do_to_the_score():
     rows = background(inputs, model.sources)
     (surface,) = surfaces(model, model.components[0], rows)
     assert surface["sources"] == ["late", "kind"]
-    edges = np.linspace(*surface["x"]["range"], GRID_CELLS + 1)
+    edges = np.linspace(*surface["x"]["range"], PAGE_CELLS + 1)
     for across, late in enumerate((edges[1:] + edges[:-1]) / 2):
         for up, kind in enumerate(surface["y"]["levels"]):
             (score,) = model.score({"late": [late], "kind": [kind]})

@@ -11,12 +11,12 @@ import pytest
 from report_pages import HOSTILE, Page
 from rpte import InputError, RPTESurvival
 from rpte.audit.survival_metrics import concordance
+from rpte.figures.text import ratio_ticks
 from rpte.model.file import from_dict, to_dict
 from rpte.report.contents import ReportOptions, report_contents
 from rpte.report.evidence import gather
 from rpte.report.html import render
 from rpte.report.stability import parameters
-from rpte.report.svg import ratio_ticks
 
 QUICK = ReportOptions(resamples=20, show_cases=True)
 

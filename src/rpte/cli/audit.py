@@ -26,6 +26,7 @@ from rpte.cli.survival import (
 )
 from rpte.cli.terminal import FAILED, console, print_found, print_json, say, table_of
 from rpte.errors import InputError
+from rpte.figures import frontier as frontiers
 from rpte.model.causes import CausesModel
 from rpte.model.check import Checks
 from rpte.model.class_target import ClassesTarget
@@ -35,7 +36,6 @@ from rpte.model.model import Model
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
 from rpte.model.verify import verify_file
-from rpte.report import frontier as frontiers
 from rpte.utils.output import check_output, write_text
 
 WIDEST = 100  # columns of the frontier's plot

@@ -50,6 +50,8 @@ from rpte.cli.terminal import console, print_found, table_of
 from rpte.counterfactual import Actions, Answer, ClassCounterfactuals, Counterfactuals
 from rpte.counterfactual.actions import read_actions
 from rpte.errors import InputError
+from rpte.figures.case import CaseFigure
+from rpte.figures.svg import TITLE_ROOM, document, drawing
 from rpte.model.classes import ClassesModel
 from rpte.model.explain import Explanation, value_text
 from rpte.model.explanations import check_order
@@ -58,9 +60,6 @@ from rpte.model.model import Model
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import Target
 from rpte.model.what_if import WhatIf
-from rpte.report.cards import explanation_contents
-from rpte.report.charts import explanation_chart
-from rpte.report.svg import document
 from rpte.table.column import parse_number
 from rpte.table.decimals import number_text
 from rpte.utils.output import check_output, write_text
@@ -130,7 +129,10 @@ def _draw(found: Explanation, svg: MaybePath, as_json: bool) -> None:
     """Write the picture of a sum, if one is asked for."""
     if svg is None:
         return
-    write_text(document(*explanation_chart(explanation_contents(found))), svg)
+    case = CaseFigure.of(found)
+    panel = case.panel()
+    panel.title, panel.height = case.title, panel.height + TITLE_ROOM
+    write_text(document(*drawing(panel)), svg)
     if not as_json:
         console().print(f"Wrote {svg}", soft_wrap=True)
 

@@ -13,7 +13,8 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from rpte.report.svg import Drawing, document
+from rpte.figures.marks import Panel
+from rpte.figures.svg import document, drawing
 
 MOST_ROWS = 60  # of a table; the others are counted
 
@@ -127,18 +128,18 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawing on white, as an image."""
+    """A panel on white, as an image."""
 
     kind: ClassVar[str] = "picture"
-    drawing: Drawing
+    panel: Panel
 
     @property
     def html(self) -> Markup:
         """The image, with its label in words."""
-        code = base64.b64encode(document(*self.drawing).encode("utf-8", "replace")).decode()
+        code = base64.b64encode(document(*drawing(self.panel)).encode("utf-8", "replace")).decode()
         source = f"data:image/svg+xml;base64,{code}"
         style = "max-width:100%;border-radius:4px"
-        return Markup(f'<img style="{style}" src="{source}" alt="{escape(self.drawing[2])}">')
+        return Markup(f'<img style="{style}" src="{source}" alt="{escape(self.panel.label)}">')
 
 
 @dataclass(frozen=True, slots=True)

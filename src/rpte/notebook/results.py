@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from rpte.figures.marks import chart
 from rpte.model.summary import counted
 from rpte.notebook.card import Card, Fold, Mark, Note, Number, Picture, Table, facts, numbers
 from rpte.notebook.records import cell, words
 from rpte.report.numbers import short, signed
-from rpte.report.svg import Plot
 
 if TYPE_CHECKING:
     from rpte.audit.compare import ModelsCompared
@@ -300,14 +300,14 @@ def progress_html(now: Progress) -> str:
 def curve_html(curve: Curve) -> str:
     """Return a step function of time as a picture."""
     high = max(1.0, float(curve.y.max()))
-    plot = Plot((float(curve.x[0]), float(curve.x[-1])), (0.0, high), curve.name, "")
+    plot = chart((float(curve.x[0]), float(curve.x[-1])), (0.0, high), curve.name, "")
     steps = [(float(curve.x[0]), float(curve.y[0]))]
     for x, y in zip(curve.x[1:].tolist(), curve.y[1:].tolist(), strict=True):
         steps += [(x, steps[-1][1]), (x, y)]
     plot.line(steps)
     low, last = curve.domain
     label = f"from {short(float(curve.y[0]))} at {low:g} to {short(float(curve.y[-1]))} at {last:g}"
-    return Card(f"Curve over {curve.name}", [label], [Picture(plot.drawing(label))]).html
+    return Card(f"Curve over {curve.name}", [label], [Picture(plot.labelled(label))]).html
 
 
 def inputs_html(inputs: Inputs) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from rpte.errors import InputError, did_you_mean
+from rpte.figures.subject import Subject
 from rpte.plots.display import Display
 from rpte.plots.effect import EffectDisplay
 from rpte.plots.overview import OverviewDisplay
-from rpte.plots.subject import Subject
 from rpte.plots.surface import SurfaceDisplay
 from rpte.plots.tree import TreeDisplay
 

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from rpte.errors import InputError
-from rpte.model.effect import Cells, effect, own_parts
-from rpte.plots.band import effect_band
+from rpte.figures import pyplot as painter
+from rpte.figures.effect import EffectFigure
+from rpte.figures.effect_panels import effect_panels, note_of, title_of
+from rpte.figures.subject import Subject
 from rpte.plots.display import Display
-from rpte.plots.subject import Subject, check_reference
-from rpte.report.curves import KEYS, curve_grid, few_values, reading
-from rpte.table.column import MISSING
-from rpte.utils.arrays import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
-BINS = 40  # of the density of a number
+COLUMNS = 3  # of the panels of many classes
 
 
 @dataclass
-class EffectDisplay(Display):
+class EffectDisplay(EffectFigure, Display):
     """What one variable adds to the score, of several classes to each of them.
 
     The whole effect is what the variable's own terms add, and what the terms that it shares with
@@ -75,21 +69,6 @@ class EffectDisplay(Display):
     ['value', 'whole', 'own']
     """
 
-    source: str
-    kind: str
-    unit: str
-    ratio: str | None
-    labels: tuple[str, ...]
-    x: Floats
-    levels: tuple[str | None, ...]
-    values: Mapping[str, Floats | None]
-    reference: str | None
-    reading: Mapping[str, Any]
-    shares: list[float | None]
-    density: tuple[Floats, Floats] | None = None
-    box: Sequence[float] | None = None
-    points: bool = False
-
     @classmethod
     def from_estimator(
         cls,
@@ -122,86 +101,13 @@ class EffectDisplay(Display):
         subject = Subject.of(estimator, "plot", X, sample_weight)
         return cls.of(subject, source, bootstrap, reference).plot(ax)
 
-    @classmethod
-    def of(
-        cls,
-        subject: Subject,
-        source: str,
-        bootstrap: Any = None,
-        reference: str | None = "mean",
-    ) -> Self:
-        """Return the display of a variable, not drawn yet."""
-        check_reference(reference)
-        components, rows = subject.components(source), subject.rows
-        first, schema = components[0], subject.outline.schema
-        if rows is None and not own_parts(first, source):
-            raise InputError(
-                f"{source!r} has no terms of its own, and what it does together with others can be "
-                f"averaged over rows only; give a table: plot({source!r}, X=X)"
-            )
-        variable = schema[source]
-        levels = (*variable.levels, *([None] if variable.has_missing else []))
-        codes = [MISSING if level is None else place for place, level in enumerate(levels)]
-        number = variable.kind == "number"
-        x = curve_grid(subject.outline, first, source, rows) if number else np.zeros(0)
-        cells = [Cells.of_numbers(x), Cells.of_codes(codes)]
-        found = [[effect(c, schema, source, some, rows) for some in cells] for c in components]
-        values = {
-            key: _stacked([[getattr(e, key) for e in each] for each in found]) for key in KEYS
-        }
-        if bootstrap is not None:
-            ends = effect_band(subject, source, cells, bootstrap)
-            values |= {"band_low": ends[0], "band_high": ends[1]}
-        if reference == "mean":
-            shift = subject.mean_added(source)[:, None]
-            values = {key: None if v is None else v - shift for key, v in values.items()}
-        told = {**reading(first, (source,), rows)}
-        shares = subject.level_shares(source)
-        density = _density(subject, source, x) if number else None
-        return cls(
-            source,
-            variable.kind,
-            subject.unit,
-            subject.ratio,
-            subject.labels,
-            x,
-            levels,
-            {key: values.get(key) for key in (*KEYS, "band_low", "band_high")},
-            reference,
-            {**told, "alone": not told["shared"]},
-            shares if variable.has_missing else shares[:-1],
-            density,
-            _box(subject, source) if number and density is None else None,
-            number and few_values(subject.outline, source),
-        )
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the whole effect is known, and not the variable's own terms alone."""
-        return self.values["whole"] is not None
-
-    @property
-    def shown(self) -> Floats:
-        """What is drawn thick, (scores, n + levels): the whole, or without rows own terms."""
-        return self.known("whole" if self.is_whole else "own")
-
-    @property
-    def has_own(self) -> bool:
-        """Whether own terms can be shown beside the whole effect."""
-        alone = bool(self.reading["alone"])
-        return self.is_whole and not alone and self.values["own"] is not None
-
-    def known(self, key: str) -> Floats:
-        """Return one of `values`, (scores, n + levels), which is there."""
-        found = self.values[key]
-        assert found is not None
-        return found
-
     def plot(self, ax: Any = None) -> Self:
         """Draw the effect on some axes, or on a new figure."""
-        from rpte.plots.effect_drawing import draw_effect
-
-        return self._drawn(*draw_effect(self, ax))
+        title, note, panels = title_of(self), note_of(self), effect_panels(self)
+        if len(panels) == 1:
+            return self._drawn(painter.draw(panels[0], ax, title, note))
+        drawn, axes = painter.draw_several(panels, ax, COLUMNS, title, note)
+        return self._drawn(drawn, *axes)
 
     def frame(self) -> pd.DataFrame:
         """Return one row for each value, of several classes for each of these too.
@@ -224,35 +130,3 @@ class EffectDisplay(Display):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.source!r})"
-
-
-def _stacked(found: Sequence[Sequence[Floats | None]]) -> Floats | None:
-    """Return numbers of all scores and cells, or None where they are not known."""
-    if any(each is None for row in found for each in row):
-        return None
-    return np.array([np.concatenate(row) for row in found])  # type: ignore[arg-type]
-
-
-def _density(subject: Subject, source: str, x: Floats) -> tuple[Floats, Floats] | None:
-    """Return edges of bins over the curve, and the share of rows in each; None without rows."""
-    found = subject.numbers(source)
-    if found is None or not len(found[0]):
-        return None
-    values, weight = found
-    if few_values(subject.outline, source):
-        ends = np.concatenate([x[:1] - np.diff(x[:2]) / 2, x[-1:] + np.diff(x[-2:]) / 2])
-        edges = np.concatenate([ends[:1], (x[1:] + x[:-1]) / 2, ends[1:]])
-        return edges, np.histogram(values, edges, weights=weight)[0] / weight.sum()
-    inside = (values >= x[0]) & (values <= x[-1])
-    different = np.unique(values[inside])
-    edges = np.linspace(x[0], x[-1], BINS + 1)
-    if len(different) and (different == np.round(different)).all():  # no bin has one number more
-        width = max(1.0, np.ceil((x[-1] - x[0]) / BINS))
-        edges = np.arange(np.floor(x[0]) - 0.5, x[-1] + width, width)
-    shares, _ = np.histogram(values, edges, weights=weight)
-    return edges, shares / weight.sum()
-
-
-def _box(subject: Subject, source: str) -> Sequence[float] | None:
-    found = subject.profile(source).get("quantiles")
-    return None if not found or None in found else [float(q) for q in found]

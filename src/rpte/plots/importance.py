@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from rpte.errors import InputError
+from rpte.figures import pyplot as painter
+from rpte.figures.importance import ABOUT, importance_panel
+from rpte.figures.subject import Subject
 from rpte.model.importance import NAMES, RECORD, importance_rows, importances, measured_importances
-from rpte.plots import style
 from rpte.plots.display import Display
-from rpte.plots.subject import Subject
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MOST_BARS = 20
 
 
 @dataclass
@@ -77,30 +76,10 @@ class ImportanceDisplay(Display):
         """Draw the bars on some axes, or on a new figure."""
         if not self.importances:
             raise InputError("the model reads no variable: there is nothing to draw")
-        names = list(self.importances)
-        shown = names if len(names) <= MOST_BARS else names[: MOST_BARS - 1]
-        rest = sum(self.importances[each] for each in names[len(shown) :])
-        bars = [(style.name(each), self.importances[each]) for each in shown]
-        if len(shown) < len(names):
-            bars.append((f"{len(names) - len(shown)} others", rest))
-        ax = style.axes_or_new(ax, (6.4, 1.1 + 0.3 * len(bars)))
-        self._bars(ax, bars)
-        style.headline(ax, "Importance", f"mean absolute contribution to {self.unit}")
-        return self._drawn(ax)
-
-    def _bars(self, ax: Any, bars: list[tuple[str, float]]) -> None:
-        total = sum(self.importances.values()) or 1.0
-        ax.barh(range(len(bars)), [v for _, v in bars], 0.66, color=style.palette(ax)[0])
-        for y, (_, value) in enumerate(bars):
-            ax.annotate(
-                style.share(value / total), (value, y), (4, 0), textcoords="offset points",
-                va="center", fontsize=style.NOTE,
-            )  # fmt: skip
-        style.open_frame(ax, "bottom")
-        ax.set_yticks(range(len(bars)), [label for label, _ in bars], **style.PLAIN)
-        ax.tick_params(axis="y", length=0)
-        ax.set_ylim(len(bars) - 0.4, -0.6)
-        ax.set_xlim(0, max(v for _, v in bars) * 1.14 or 1.0)
+        panel = importance_panel(list(self.importances.items()), self.unit)
+        about = f"{ABOUT} to {self.unit}"
+        panel.x.label = ""
+        return self._drawn(painter.draw(panel, ax, "Importance", about))
 
     def frame(self) -> pd.DataFrame:
         """Return variable, component, importance and share, the largest first."""

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from rpte.errors import InputError
+from rpte.figures import pyplot as painter
+from rpte.figures.effect_panels import SMALL, small_panel, title_of
+from rpte.figures.subject import Subject
 from rpte.model.effect import own_parts
 from rpte.model.parts import Component
-from rpte.plots import style
 from rpte.plots.display import Display
 from rpte.plots.effect import EffectDisplay
-from rpte.plots.effect_drawing import draw_small
 from rpte.plots.importance import ImportanceDisplay
-from rpte.plots.subject import Subject
 from rpte.plots.surface import SurfaceDisplay
 
 if TYPE_CHECKING:
@@ -99,15 +99,17 @@ class OverviewDisplay(Display):
         """Draw all panels in the place of some axes, or on a new figure."""
         columns = min(COLUMNS, max(1, len(self.panels)))
         rows = max(1, -(-len(self.panels) // columns))
-        ax = style.axes_or_new(ax, (3.9 + 3.3 * columns, max(3.4, 3.1 * rows)))
-        left, right = style.divided(ax, 1, 2, width_ratios=(1.0, 1.05 * columns))[0]
+        ax = painter.axes_or_new(ax, (3.9 + 3.3 * columns, max(3.4, 3.1 * rows)))
+        left, right = painter.divided(ax, 1, 2, width_ratios=(1.0, 1.05 * columns))[0]
         self.importance.plot(left)
-        small = [p for row in style.divided(right, rows, columns) for p in row]
-        for display, panel in zip(self.panels, small, strict=False):
-            if isinstance(display, EffectDisplay):
-                draw_small(display, panel)
+        small = [p for row in painter.divided(right, rows, columns) for p in row]
+        for display, axes in zip(self.panels, small, strict=False):
+            if isinstance(display, SurfaceDisplay):
+                title, panel = display.title, display.panels(SMALL)[0]
             else:
-                display.draw_small(panel)
+                title, panel = _title(display), small_panel(display)
+            painter.small_title(axes, title)
+            painter.paint(panel, axes)
         for panel in small[len(self.panels) :]:
             panel.set_axis_off()
         return self._drawn(ax, left, *small[: len(self.panels)])
@@ -115,6 +117,11 @@ class OverviewDisplay(Display):
     def frame(self) -> pd.DataFrame:
         """Return the importances; the panels have frames of their own."""
         return self.importance.frame()
+
+
+def _title(display: EffectDisplay) -> str:
+    others = display.reading["others"]
+    return title_of(display) + (f" (with {', '.join(others)})" if others else "")
 
 
 def _names(subject: Subject, component: Component, strongest: list[str]) -> tuple[str, ...]:

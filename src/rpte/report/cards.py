@@ -5,6 +5,10 @@ from dataclasses import asdict
 
 import numpy as np
 
+from rpte.figures.case import CaseFigure
+from rpte.figures.effect import Record, effect_records
+from rpte.figures.subject import Subject
+from rpte.figures.surface import surface_records
 from rpte.model.effect import Background
 from rpte.model.effects import words_of
 from rpte.model.explain import Explanation, value_text
@@ -12,25 +16,32 @@ from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, path_text
 from rpte.model.steps import typical_step, unit_words
 from rpte.model.target import NumberTarget
-from rpte.report.curves import Record, shapes, surfaces
 from rpte.report.evidence import Evidence
 from rpte.structure.tree import Branch, Condition
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats, Index
 
 
-def cards(model: Model, inputs: Inputs | None, rows: Background | None) -> list[Record]:
-    """Return every component in order; ranges are over `inputs`, curves averaged over `rows`."""
-    words = words_of(model)
+def pictured_cards(model: Model, inputs: Inputs | None, rows: Background | None) -> list[Record]:
+    """Return `cards` with effects in words, and what pictures show, averaged over `rows`."""
+    subject, words = Subject(model, rows), words_of(model)
     return [
-        {**_card(model, c, inputs, rows), "words": {s: words[s] for s in c.sources if s in words}}
-        for c in model.components
+        {
+            **card,
+            "words": {s: words[s] for s in component.sources if s in words},
+            "shapes": effect_records(subject, component),
+            "surfaces": surface_records(subject, component),
+        }
+        for card, component in zip(cards(model, inputs), model.components, strict=True)
     ]
 
 
-def _card(
-    model: Model, component: Component, inputs: Inputs | None, rows: Background | None
-) -> Record:
+def cards(model: Model, inputs: Inputs | None) -> list[Record]:
+    """Return every component in order; ranges are over `inputs`."""
+    return [_card(model, component, inputs) for component in model.components]
+
+
+def _card(model: Model, component: Component, inputs: Inputs | None) -> Record:
     rules = [rule for rule in model.rules() if rule.component == component.name]
     total = None if inputs is None or not inputs.n_rows else component.subtotal(inputs)
     ends = None if total is None else [float(f(total)) for f in (np.min, np.median, np.max)]
@@ -42,8 +53,6 @@ def _card(
         "range": ends,
         "trees": [tree_card(model, tree) for tree in component.trees],
         "direct": [_term(model, term) for term in component.direct],
-        "shapes": shapes(model, component, rows),
-        "surfaces": surfaces(model, component, rows),
     }
 
 
@@ -61,6 +70,7 @@ def tree_card(model: Model, tree: TreeTerms) -> Record:
         "name": tree.name,
         "unit": model.target.score_unit,
         "effect_name": model.loss.effect_name,
+        "multiplies": model.loss.effect(0.0) == 1.0,
         "rate_name": "rate" if model.task == "binary" else model.target.mean_name,
         "sources": list(tree.sources),
         "support": sum(leaf.support for leaf in tree.leaves),
@@ -213,6 +223,7 @@ def explanation_contents(explanation: Explanation) -> Record:
         target.response_name: explanation.response,
         "caption": target.caption(explanation.response),
         "score_unit": target.score_unit,
+        "sum": asdict(CaseFigure.of(explanation)),
     }
     for component, plain in zip(explanation.components, record["components"], strict=True):
         plain["given"] = explanation.given(component.sources)

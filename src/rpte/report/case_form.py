@@ -13,13 +13,14 @@ from rpte.export.code.javascript import write
 from rpte.export.form import Form, Horizon
 from rpte.export.inputs import CategoryInput, Input
 from rpte.export.lower import codes_of, make_form
+from rpte.figures.effect import Record
+from rpte.figures.grid import corners, covered
 from rpte.model.classes import ClassesModel
 from rpte.model.effect import Background
 from rpte.model.grid import centres
 from rpte.model.model import Model
 from rpte.model.parts import DirectTerm, TreeTerms, path_text
 from rpte.model.target import NumberTarget
-from rpte.report.curves import Record, corners, covered
 from rpte.report.evidence import AnyModel
 from rpte.report.survival_performance import target_of
 from rpte.table.spelling import named_levels

@@ -4,33 +4,24 @@ Cards are those of the score of each class, as `cards` makes them of two classes
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from rpte.figures.case import CaseFigure
+from rpte.figures.effect import Record, effect_records
+from rpte.figures.subject import Subject
+from rpte.figures.surface import surface_records
 from rpte.model.class_explanation import ClassExplanation
 from rpte.model.classes import ClassesModel
 from rpte.model.effect import Background
 from rpte.report.cards import cards, explanation_contents, finite
-from rpte.report.curves import Record
 from rpte.report.evidence import Evidence
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats
 
 UNIT = "the score of a class"
-OF_ALL = (
-    "source",
-    "sources",
-    "kind",
-    "terms",
-    "shared",
-    "others",
-    "averaged",
-    "alone",
-    "points",
-    "x",
-    "y",
-)
 MOST_TYPICAL, MOST_WRONG = 6, 4  # cases that are shown
 
 
@@ -38,16 +29,16 @@ def class_cards(
     model: ClassesModel, inputs: Inputs | None, rows: Background | None
 ) -> list[Record]:
     """Return every component in order, with what it adds to the score of each class."""
-    of_classes = [cards(each, inputs, rows) for each in model.models]
-    return [_card(model, same) for same in zip(*of_classes, strict=True)]
+    of_classes = [cards(each, inputs) for each in model.models]
+    subject = Subject(model, rows)
+    return [_card(subject, same) for same in zip(*of_classes, strict=True)]
 
 
-def _card(model: ClassesModel, same: Sequence[Record]) -> Record:
+def _card(subject: Subject, same: Sequence[Record]) -> Record:
     """Return one component from its cards in the scores of all classes."""
-    first = same[0]
-    rules = [rule for rule in model.rules() if rule.component == first["name"]]
+    first, component = same[0], subject.outline.components[subject.place(same[0]["sources"][0])]
+    rules = [rule for rule in subject.model.rules() if rule.component == first["name"]]
     trees = [*zip(*(card["trees"] for card in same), strict=True)]
-    shapes = zip(*(card["shapes"] for card in same), strict=True)
     return {
         **{key: first[key] for key in ("name", "sources")},
         "mu": len(rules),
@@ -56,8 +47,8 @@ def _card(model: ClassesModel, same: Sequence[Record]) -> Record:
         "trees": [{"name": each[0]["name"], "classes": list(each)} for each in trees],
         "leaves": [leaf for each in trees for leaf in _leaves(each)],
         "direct": [_term(terms) for terms in zip(*(c["direct"] for c in same), strict=True)],
-        "shapes": [class_shape(each) for each in shapes],
-        "surfaces": _surfaces(same),
+        "shapes": effect_records(subject, component),
+        "surfaces": surface_records(subject, component),
     }
 
 
@@ -91,36 +82,6 @@ def _leaves(trees: Sequence[Record]) -> Iterator[Record]:
         if any(leaf["coefficient"] for leaf in leaves):
             told = {key: leaves[0][key] for key in ("name", "support")}
             yield {**told, "text": leaves[0]["conditions"], "binary": True, **_in_classes(leaves)}
-
-
-def class_shape(shapes: Sequence[Record]) -> Record:
-    """Return the shape of a variable from those in the scores of all classes."""
-    shared = {key: shapes[0][key] for key in OF_ALL if key in shapes[0]}
-    each = [{"levels": s["levels"], "curves": s.get("curves")} for s in shapes]
-    return {**shared, "unit": UNIT, "classes": each}
-
-
-def of_class(shape: Record, k: int) -> Record:
-    """Return the shape of a variable in the score of one class, as `curves.shapes` has it."""
-    own = {key: value for key, value in shape["classes"][k].items() if value is not None}
-    return {**{key: value for key, value in shape.items() if key != "classes"}, **own}
-
-
-def _surfaces(same: Sequence[Record]) -> list[Record]:
-    """Return grids of two variables, those first that move the score of some class most."""
-    found: dict[tuple[str, ...], list[Record]] = {}
-    for card in same:
-        for surface in card["surfaces"]:
-            found.setdefault(tuple(surface["sources"]), []).append(surface)
-    merged = [
-        {
-            **{key: surfaces[0][key] for key in OF_ALL if key in surfaces[0]},
-            "unit": UNIT,
-            "classes": [surface["values"] for surface in surfaces],
-        }
-        for surfaces in found.values()
-    ]
-    return sorted(merged, key=lambda surface: -float(np.abs(surface["classes"]).max()))
 
 
 def classes_identity(model: ClassesModel) -> Record:
@@ -205,4 +166,5 @@ def class_explanation_contents(explanation: ClassExplanation) -> Record:
         "against": str(explanation.against),
         "probabilities": [{"name": str(label), "probability": p} for label, p in ranked],
         **explanation_contents(explanation.difference),
+        "sum": asdict(CaseFigure.of(explanation)),
     }

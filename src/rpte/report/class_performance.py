@@ -13,9 +13,9 @@ from rpte.audit.class_metrics import (
     rank_classes,
 )
 from rpte.audit.metrics import GRID
+from rpte.figures.effect import Record
 from rpte.model.classes import ClassesModel
 from rpte.report.cards import finite
-from rpte.report.curves import Record
 from rpte.report.evidence import Evidence
 from rpte.report.performance import LEAST, group_rows
 from rpte.utils.arrays import Floats, Index

@@ -11,6 +11,8 @@ import numpy as np
 
 from rpte import __version__
 from rpte.errors import InputError
+from rpte.figures.effect import Record
+from rpte.figures.frontier import read_frontier
 from rpte.model.classes import ClassesModel
 from rpte.model.effect import Background, background
 from rpte.model.file import to_dict
@@ -20,13 +22,11 @@ from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget, Target
 from rpte.model.versions import shape_family
 from rpte.report.about import NOTHING, About, about_contents, crosswalk
-from rpte.report.cards import cards, cases, finite
+from rpte.report.cards import cases, finite, pictured_cards
 from rpte.report.case_form import case_form
 from rpte.report.class_cards import class_cards, class_cases, classes_identity
 from rpte.report.class_performance import class_groups, class_performance
-from rpte.report.curves import Record
 from rpte.report.evidence import AnyModel, Evidence
-from rpte.report.frontier import read_frontier
 from rpte.report.glance import glance
 from rpte.report.number_performance import number_groups, number_performance
 from rpte.report.performance import by_group, performance
@@ -173,7 +173,7 @@ def usual_resamples(rows: int) -> int:
 def _cards(model: AnyModel, inputs: Inputs | None, rows: Background | None) -> list[Record]:
     if isinstance(model, ClassesModel):
         return class_cards(model, inputs, rows)
-    return cards(model, inputs, rows)
+    return pictured_cards(model, inputs, rows)
 
 
 def _case_form(

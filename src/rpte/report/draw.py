@@ -1,29 +1,18 @@
-"""The structure of a model as an outline, and as pictures with a bar for every coefficient.
+"""The structure of a model as an outline, and as a picture with a bar for every coefficient."""
 
-`draw_model` shows the whole model, `tree_drawing` one tree from left to right.
-"""
-
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
-from itertools import count
-from typing import Any
 
+from rpte.figures import svg
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
 from rpte.model.steps import typical_step
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import Target
-from rpte.report import svg
-from rpte.report.numbers import percent, short
 from rpte.structure.tree import Branch, Condition
 
 ROW, INDENT, LEFT, BAR, COUNTS = 22, 22, 16, 150, 120
 MEAN_CHARACTER = 7.0  # mean advance of the font at its size, in pixels
-TREE_ROW, TREE_TOP, TREE_LEFT, TREE_GAP = 46, 30, 8, 10
-TREE_NAME, TREE_BAR, TREE_NUMBERS = 36, 120, 196  # widths beside the branches
-LINE_LENGTH = 26  # characters of a condition on a branch, which has at most two lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,83 +112,3 @@ def _line_svg(model: Model, line: Line, y: int, bars: int, largest: float) -> st
         counts = f"n={line.counts[0]:g}, {rate_text(model, *line.counts)}"
         parts.append(svg.text(bars + BAR + 10, y, counts, "f n"))
     return "".join(parts)
-
-
-def tree_drawing(tree: Mapping[str, Any]) -> svg.Drawing:
-    """Return the picture of a tree card of `cards`: from left to right, a bar for every leaf."""
-    branches: list[dict[str, Any]] = []
-    root, total = _place(tree["root"], 0, count(), branches), tree["support"] or 1.0
-    columns, leaves = _depths(branches), tree["leaves"]
-    right = int(columns[-1]) + 8
-    largest = max((abs(leaf["coefficient"]) for leaf in leaves), default=0.0) or 1.0
-    body = [_head_svg(tree, right), *(_branch_svg(b, columns, right, total) for b in branches)]
-    body.append(f'<circle cx="{TREE_LEFT}" cy="{root:.1f}" r="4" fill="{svg.INK}"/>')
-    body += [
-        _leaf_svg(leaf, TREE_TOP + TREE_ROW * (i + 0.5), right, largest, tree["rate_name"])
-        for i, leaf in enumerate(leaves)
-    ]
-    label = f"Tree {tree['name']} over {', '.join(tree['sources'])}: " + "; ".join(
-        f"{leaf['name']} if {leaf['conditions']}: {leaf['coefficient']:+.3g}" for leaf in leaves
-    )
-    width = right + TREE_NAME + TREE_BAR + TREE_NUMBERS
-    return width, TREE_TOP + TREE_ROW * len(leaves), label, "".join(body)
-
-
-def _place(
-    node: Mapping[str, Any], depth: int, rows: Iterator[int], branches: list[dict[str, Any]]
-) -> float:
-    """Lay out a node and all branches below it; return its height on the picture."""
-    if "leaf" in node:
-        return TREE_TOP + TREE_ROW * (next(rows) + 0.5)
-    ends = [_place(way, depth + 1, rows, branches) for way in node["ways"]]
-    middle = (ends[0] + ends[1]) / 2
-    for way, end in zip(node["ways"], ends, strict=True):
-        lines = textwrap.wrap(way["condition"], LINE_LENGTH) or [way["condition"]]
-        rest = [svg.shortened(" ".join(lines[1:]), LINE_LENGTH)] if lines[1:] else []
-        place = {"depth": depth, "start": middle, "end": end, "lines": [lines[0], *rest]}
-        branches.append({**way, **place})
-    return middle
-
-
-def _depths(branches: list[dict[str, Any]]) -> list[float]:
-    """Return where each depth of nodes stands, wide enough for the texts between."""
-    places = [float(TREE_LEFT)]
-    for depth in range(max(branch["depth"] for branch in branches) + 1):
-        lines = [line for b in branches if b["depth"] == depth for line in b["lines"]]
-        places.append(places[-1] + TREE_GAP * 2 + max(map(len, lines)) * svg.CHARACTER)
-    return places
-
-
-def _branch_svg(branch: Mapping[str, Any], columns: list[float], right: int, total: float) -> str:
-    """Return a branch from its node to its own end, the condition on it, as wide as its share."""
-    depth, end, lines = branch["depth"], branch["end"], branch["lines"]
-    x, stop = columns[depth], right - 4 if "leaf" in branch else columns[depth + 1]
-    width = 1.0 + 4.0 * min(branch["support"] / total, 1.0)
-    way = f"M{x:.1f} {branch['start']:.1f}V{end:.1f}H{stop:.1f}"
-    parts = [svg.path(way, svg.FAINT, width, ' stroke-linejoin="round"')]
-    places = [end - 6] if len(lines) == 1 else [end - 7, end + 15]
-    parts += [svg.text(x + TREE_GAP, y, line) for y, line in zip(places, lines, strict=True)]
-    return f"<g><title>{escape(branch['condition'])}</title>{''.join(parts)}</g>"
-
-
-def _head_svg(tree: Mapping[str, Any], right: int) -> str:
-    adds = f"adds to {tree['unit']}" if tree["rate_name"] == "rate" else f"adds, {tree['unit']}"
-    title = svg.text(right + TREE_NAME + TREE_BAR / 2, 16, svg.shortened(adds, 24), "f n", "middle")
-    columns = _columns_svg(right, 16, (tree["effect_name"], "n", tree["rate_name"]), "f n")
-    return svg.text(right, 16, "leaf", "f n") + title + columns
-
-
-def _leaf_svg(leaf: Mapping[str, Any], y: float, right: int, largest: float, rate_name: str) -> str:
-    value, rate = leaf["coefficient"], leaf["rate"]
-    effect = short(leaf["effect"], 3)  # 1, or 0 in units of y, where the leaf says nothing
-    shown = percent(rate, 0) if rate_name == "rate" or rate is None else short(rate, 3)
-    numbers = (effect, f"{leaf['support']:,.6g}", shown)
-    name = svg.text(right, y + 4, leaf["name"].split(".")[-1], "h" if value else "f")
-    bar = svg.signed_bar(right + TREE_NAME, y, TREE_BAR, value, largest)
-    return name + bar + _columns_svg(right, y + 4, numbers, "" if value else "f")
-
-
-def _columns_svg(right: int, y: float, texts: Sequence[str], look: str) -> str:
-    start = right + TREE_NAME + TREE_BAR
-    places = zip((74, 136, 190), texts, strict=True)
-    return "".join(svg.text(start + x, y, text, look, "end") for x, text in places)

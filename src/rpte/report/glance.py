@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from rpte.figures.effect import Record
 from rpte.model.effect import Background
 from rpte.model.importance import RECORD, importance_rows, importances, measured_importances
-from rpte.report.curves import Record
 from rpte.report.evidence import AnyModel
 
 STRONGEST = 4  # effects that are drawn on the first screen

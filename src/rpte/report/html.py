@@ -11,33 +11,26 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from rpte.report import (
-    charts,
-    class_charts,
-    effect_charts,
-    glance_charts,
-    number_charts,
-    survival_charts,
-)
-from rpte.report.class_charts import (
-    CLASS_COLOURS,
+from rpte.figures import svg
+from rpte.figures.effect_panels import effect_title, joint_note
+from rpte.figures.marks import Panel
+from rpte.figures.svg import CLASS_COLOURS, COLOURS, inline
+from rpte.report import charts, class_charts, effect_charts, number_charts, survival_charts
+from rpte.report.contents import SECTIONS
+from rpte.report.effect_charts import (
     class_note,
-    class_scale,
+    drawn_small,
+    effect_scales,
+    level_note,
     surface_note,
     together,
 )
-from rpte.report.contents import SECTIONS
-from rpte.report.draw import tree_drawing
-from rpte.report.effect_charts import effect_note, effect_scale, effect_title, joint_note
-from rpte.report.glance_charts import drawn_small
 from rpte.report.numbers import count, exact, exponential, fixed, percent, quartiles, short, signed
-from rpte.report.svg import COLOURS, inline
 
 # The functions that a template may name.
 DRAWINGS: dict[str, Any] = {
     **vars(charts), **vars(effect_charts), **vars(number_charts), **vars(class_charts),
-    **vars(survival_charts), **vars(glance_charts),
-    "tree_drawing": tree_drawing,
+    **vars(survival_charts),
 }  # fmt: skip
 
 FILTERS = (fixed, signed, short, quartiles, count, percent, exact, exponential)
@@ -50,12 +43,12 @@ def render(contents: Mapping[str, Any]) -> str:
     """
     several = contents["identity"]["task"] == "multiclass"
     shapes = [shape for card in contents["components"] for shape in card["shapes"]]
-    scale, largest = class_scale(shapes) if several else effect_scale(shapes)
+    scale, reach = effect_scales(shapes)
     many = several or contents["identity"]["task"] == "survival"
     colours = {**COLOURS, **CLASS_COLOURS} if many else COLOURS
     form = contents["case_form"]
     code = page_script(form.get("code", ""))
-    given = {"sections": SECTIONS, "colours": colours, "scale": scale, "largest": largest}
+    given = {"sections": SECTIONS, "colours": colours, "scale": scale, "reach": reach}
     given |= {"script": Markup(code), "policy": policy(code)}
     given["case_data"] = Markup(json_text({k: v for k, v in form.items() if k != "code"}))
     return fill("report.html.j2", report=contents, **given)
@@ -106,17 +99,21 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.filters |= {f.__name__: f for f in FILTERS}
-    notes = (effect_title, effect_note, joint_note, class_note, surface_note, together, drawn_small)
+    notes = (effect_title, level_note, joint_note, class_note, surface_note, together, drawn_small)
     found.globals |= {f.__name__: f for f in (draw, draw_each, *notes)}
     return found
 
 
 def draw_each(name: str, *given: Any) -> Markup:
     """Return several pictures for the page, one after the other."""
-    return Markup("").join(Markup(inline(*drawing)) for drawing in DRAWINGS[name](*given))
+    return Markup("").join(_drawn(picture) for picture in DRAWINGS[name](*given))
 
 
 def draw(name: str, *given: Any) -> Markup:
     """Return one of the pictures for the page, or nothing where there is nothing to draw."""
-    drawing = DRAWINGS[name](*given)
-    return Markup("") if drawing is None else Markup(inline(*drawing))
+    picture = DRAWINGS[name](*given)
+    return Markup("") if picture is None else _drawn(picture)
+
+
+def _drawn(picture: Panel | svg.Drawing) -> Markup:
+    return Markup(inline(*(svg.drawing(picture) if isinstance(picture, Panel) else picture)))

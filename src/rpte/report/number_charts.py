@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rpte.report import svg
+from rpte.figures import svg
+from rpte.figures.marks import DASHED, Panel, chart
+from rpte.figures.text import named_ticks, share_between, shortened, widened
 from rpte.report.numbers import count, short
 
 Band = Mapping[str, Any]
@@ -23,70 +25,63 @@ def _scale(bands: Sequence[Band], *keys: str) -> Ends:
     means, ends = _heights(bands, *keys), _heights(bands, *keys, "low", "high")
     room = (max(means) - min(means)) * REACH
     low, high = max(min(ends), min(means) - room), min(max(ends), max(means) + room)
-    return svg.widened(low, high)
+    return widened(low, high)
 
 
-def _plot(x: Ends, y: Ends, x_label: str, y_label: str, height: int = 300) -> svg.Plot:
-    """Return a chart with room for the numbers of its upright axis."""
-    names = [name for _, name in svg.named_ticks(*y, height // 45)]
-    left = max(svg.LEFT, int(26 + 7 * max(map(len, names))))
-    return svg.Plot(x, y, x_label, y_label, height=height, left=left)
-
-
-def prediction_chart(performance: Mapping[str, Any]) -> svg.Drawing:
+def prediction_chart(performance: Mapping[str, Any]) -> Panel:
     """Return observed against predicted means in bands of the prediction."""
     bands = performance["bands"]
     ends = _scale(bands, *MEANS)
-    plot = _plot(ends, ends, "predicted mean", "observed mean")
-    plot.line([(end, end) for end in ends], svg.FAINT, 1, svg.DASH)
-    plot.line([(b["predicted"], b["observed"]) for b in bands], svg.ACCENT, 1)
+    plot = chart(ends, ends, "predicted mean", "observed mean")
+    plot.line([(end, end) for end in ends], "faint", 1, DASHED)
+    plot.line([(b["predicted"], b["observed"]) for b in bands], "accent", 1)
     for band in bands:
         _interval(plot, band["predicted"], band)
         plot.dot(band["predicted"], band["observed"])
     said = "; ".join(f"{short(b['predicted'])} predicted, {short(b['observed'])}" for b in bands)
-    return plot.drawing(f"Observed against predicted means by bands: {said} observed")
+    return plot.labelled(f"Observed against predicted means by bands: {said} observed")
 
 
-def _interval(plot: svg.Plot, x: float, band: Band) -> None:
+def _interval(plot: Panel, x: float, band: Band) -> None:
     if band["low"] is not None:
-        plot.bar(x, band["low"], band["high"])
+        plot.interval(x, band["low"], band["high"])
 
 
-def lift_chart(performance: Mapping[str, Any]) -> svg.Drawing:
+def lift_chart(performance: Mapping[str, Any]) -> Panel:
     """Return observed and predicted means over the bands of the prediction, in order."""
     plot = _over_bands(performance["bands"], ("predicted",), "band, by predicted mean")
     said = _said(performance["bands"], "predicted", "observed")
-    return plot.drawing(f"Lift by bands of the prediction, predicted and observed: {said}")
+    return plot.labelled(f"Lift by bands of the prediction, predicted and observed: {said}")
 
 
-def double_lift_chart(against: Mapping[str, Any]) -> svg.Drawing:
+def double_lift_chart(against: Mapping[str, Any]) -> Panel:
     """Return observed means and what two models predict, where they differ."""
-    name = svg.shortened(against["name"], 24)
+    name = shortened(against["name"], 24)
     plot = _over_bands(
         against["bands"], ("predicted", "other"), f"band, by this model against {name}"
     )
     said = _said(against["bands"], "predicted", "other", "observed")
-    return plot.drawing(f"Double lift against {against['name']}: this, other, observed: {said}")
+    return plot.labelled(f"Double lift against {against['name']}: this, other, observed: {said}")
 
 
 def _said(bands: Sequence[Band], *keys: str) -> str:
     return "; ".join(", ".join(short(band[key]) for key in keys) for band in bands)
 
 
-def _over_bands(bands: Sequence[Band], keys: Sequence[str], name: str) -> svg.Plot:
+def _over_bands(bands: Sequence[Band], keys: Sequence[str], name: str) -> Panel:
     """Return a chart of bands in order: dots for what was observed, lines for predictions."""
     low, high = _scale(bands, "observed", *keys)
-    plot = _plot((0.5, len(bands) + 0.5), (low, high), name, "mean")
-    for key, colour, dash in zip(keys, (svg.INK, svg.RAISES), ("", svg.DASH), strict=False):
+    plot = chart((0.5, len(bands) + 0.5), (low, high), name, "mean")
+    for key, colour, dash in zip(keys, ("ink", "raises"), ((), DASHED), strict=False):
         plot.line([(x, band[key]) for x, band in enumerate(bands, 1)], colour, 1.8, dash)
-    plot.line([(x, band["observed"]) for x, band in enumerate(bands, 1)], svg.ACCENT, 1)
+    plot.line([(x, band["observed"]) for x, band in enumerate(bands, 1)], "accent", 1)
     for x, band in enumerate(bands, 1):
         _interval(plot, x, band)
         plot.dot(x, band["observed"])
     return plot
 
 
-def residual_chart(performance: Mapping[str, Any]) -> svg.Drawing:
+def residual_chart(performance: Mapping[str, Any]) -> Panel:
     """Return observed less predicted means over the bands of the prediction."""
     bands = [
         {
@@ -96,45 +91,42 @@ def residual_chart(performance: Mapping[str, Any]) -> svg.Drawing:
         }
         for band in performance["bands"]
     ]
-    low, high = svg.widened(
+    low, high = widened(
         min(0.0, *_heights(bands, "residual", "low")),
         max(0.0, *_heights(bands, "residual", "high")),
     )
-    plot = _plot(
+    plot = chart(
         (0.5, len(bands) + 0.5), (low, high), "band, by predicted mean", "observed - predicted"
     )
-    plot.line([(0.5, 0.0), (len(bands) + 0.5, 0.0)], svg.INK, 1)
+    plot.line([(0.5, 0.0), (len(bands) + 0.5, 0.0)], "ink", 1)
     for x, band in enumerate(bands, 1):
         _interval(plot, x, band)
         plot.dot(x, band["residual"])
     said = "; ".join(short(band["residual"]) for band in bands)
-    return plot.drawing(f"Residuals by bands of the prediction: {said}")
+    return plot.labelled(f"Residuals by bands of the prediction: {said}")
 
 
-def lorenz_chart(performance: Mapping[str, Any], counted: str) -> svg.Drawing | None:
+def lorenz_chart(performance: Mapping[str, Any], counted: str) -> Panel | None:
     """Return the share of y over the share of the exposure, lowest predictions first."""
     curve = performance["lorenz"]
     if curve is None:
         return None
-    name = svg.shortened(counted, 30)
-    plot = svg.Plot((0.0, 1.0), (0.0, 1.0), f"share of {name}", "share observed")
-    plot.line([(0.0, 0.0), (1.0, 1.0)], svg.FAINT, 1, svg.DASH)
+    name = shortened(counted, 30)
+    plot = chart((0.0, 1.0), (0.0, 1.0), f"share of {name}", "share observed")
+    plot.line([(0.0, 0.0), (1.0, 1.0)], "faint", 1, DASHED)
     plot.line(list(zip(curve["x"], curve["y"], strict=True)))
     at = [f"{y:.0%} in the lowest {x:.0%}" for x, y in zip(curve["x"], curve["y"], strict=True)]
-    return plot.drawing(f"Lorenz curve: {', '.join(at[10:100:20])}")
+    return plot.labelled(f"Lorenz curve: {', '.join(at[10:100:20])}")
 
 
-def mean_chart(performance: Mapping[str, Any]) -> svg.Drawing:
+def mean_chart(performance: Mapping[str, Any]) -> Panel:
     """Return how the predicted means lie, by exposure."""
     found = performance["histogram"]
-    shares, (low, high) = found["shares"], svg.widened(found["low"], found["high"], 0.0)
-    plot = _plot((low, high), (0.0, 1.08 * max(shares)), "predicted mean", "share", 240)
-    step, foot = (high - low) / len(shares), plot.down(0.0)
-    for place, share in enumerate(shares):
-        x, top = plot.across(low + place * step), plot.down(share)
-        width = plot.across(low + (place + 1) * step) - x - 2
-        plot.body.append(svg.rect(x + 1, top, width, foot - top, svg.ACCENT))
-    return plot.drawing(f"Predicted means from {short(low)} to {short(high)}, by their share")
+    shares, (low, high) = found["shares"], widened(found["low"], found["high"], 0.0)
+    plot = chart((low, high), (0.0, 1.08 * max(shares)), "predicted mean", "share", 380, 240)
+    step = (high - low) / len(shares)
+    plot.bars([low + place * step for place in range(len(shares) + 1)], shares)
+    return plot.labelled(f"Predicted means from {short(low)} to {short(high)}, by their share")
 
 
 def variable_chart(variable: Mapping[str, Any]) -> svg.Drawing | None:
@@ -146,7 +138,7 @@ def variable_chart(variable: Mapping[str, Any]) -> svg.Drawing | None:
     largest = max(group["exposure"] for group in groups)
     # Groups of little exposure may lie beyond the scale.
     low, high = _scale([g for g in known if g["exposure"] >= LITTLE * largest], *MEANS)
-    names = [svg.shortened(group["group"], MOST_CHARACTERS) for group in groups]
+    names = [shortened(group["group"], MOST_CHARACTERS) for group in groups]
     room = max(len(name) for name in names) * 6.9 + 22
     foot = ROW * len(groups) + 4
     body = _ticks(low, high, room, foot)
@@ -158,7 +150,7 @@ def variable_chart(variable: Mapping[str, Any]) -> svg.Drawing | None:
         right = room + VARIABLE_PLOT + 10
         length = max(group["exposure"] / largest * EXPOSURE_BAR, 1.0)
         body.append(svg.rect(right, y - 5, length, 10, svg.FAINT, ' fill-opacity="0.55"'))
-        amount = svg.shortened(short(group["exposure"]), 9)
+        amount = shortened(short(group["exposure"]), 9)
         body.append(svg.text(right + EXPOSURE_BAR + 6, y + 4, amount, "n f"))
     said = "; ".join(
         f"{g['group']}: {short(g['observed'])} observed, {short(g['predicted'])} predicted, "
@@ -172,8 +164,8 @@ def variable_chart(variable: Mapping[str, Any]) -> svg.Drawing | None:
 def _ticks(low: float, high: float, room: float, foot: float) -> list[str]:
     """Return the scale below the rows of a variable, with its lines."""
     body = []
-    for at, name in svg.named_ticks(low, high, 4):
-        x = room + svg.share_between(low, high, at) * VARIABLE_PLOT
+    for at, name in named_ticks(low, high, 4):
+        x = room + share_between(low, high, at) * VARIABLE_PLOT
         body.append(svg.path(f"M{x:.1f} 2V{foot}", svg.LINE, 0.7))
         body.append(svg.text(x, foot + 16, name, "n f", "middle"))
     return body
@@ -185,7 +177,7 @@ def _means(group: Band, room: float, y: float, scale: Ends) -> str:
         return svg.text(room + 8, y + 4, "few rows: not measured", "n f")
 
     def across(value: float) -> float:
-        return room + svg.share_between(*scale, value) * VARIABLE_PLOT
+        return room + share_between(*scale, value) * VARIABLE_PLOT
 
     drawn = ""
     if group["low"] is not None:

@@ -9,10 +9,10 @@ from rpte.audit import metrics
 from rpte.audit.lift import as_predicted, band, double_lift, prediction_bands
 from rpte.audit.metrics import Measures
 from rpte.audit.number_metrics import RankedNumbers, lorenz, measured_numbers, rank_numbers
+from rpte.figures.effect import Record
 from rpte.model.model import Model
 from rpte.model.target import NumberTarget
 from rpte.report.cards import finite
-from rpte.report.curves import Record
 from rpte.report.evidence import Evidence
 from rpte.report.performance import LEAST, MOST_GROUPS, group_rows, number_bands
 from rpte.table.column import UNSEEN

@@ -6,9 +6,9 @@ import numpy as np
 
 from rpte.audit import metrics
 from rpte.audit.metrics import GRID, Ranked
+from rpte.figures.effect import Record
 from rpte.model.model import Model
 from rpte.report.cards import finite
-from rpte.report.curves import Record
 from rpte.report.evidence import Evidence
 from rpte.utils.arrays import Array, Floats, Index
 

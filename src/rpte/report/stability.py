@@ -12,13 +12,13 @@ from rpte.audit.class_metrics import class_measures
 from rpte.audit.number_metrics import deviance_explained
 from rpte.audit.survival_metrics import SurvivalRows, harrell
 from rpte.errors import InputError
+from rpte.figures.effect import Record
 from rpte.losses.risk_sets import GROUPED
 from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
 from rpte.report.cards import finite
-from rpte.report.curves import Record
 from rpte.report.evidence import AnyModel, Evidence
 from rpte.table.column import MISSING
 from rpte.utils.arrays import Floats, Index

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rpte.audit.kaplan_meier import censoring, kaplan_meier
+from rpte.figures.effect import Record
 from rpte.losses.risk_sets import FollowUp
 from rpte.model.curves import curves
 from rpte.model.model import Model
 from rpte.model.survival import SurvivalTarget
 from rpte.report.cards import explanation_contents, nearest
-from rpte.report.curves import Record
 from rpte.report.evidence import Evidence
 from rpte.report.survival_performance import corners, mean_curve, target_of
 from rpte.utils.arrays import Array, Floats

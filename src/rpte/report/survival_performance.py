@@ -23,12 +23,12 @@ from rpte.audit.survival_metrics import (
     time_grid,
     uno,
 )
+from rpte.figures.effect import Record
 from rpte.losses.risk_sets import GROUPED, FollowUp
 from rpte.model.model import Model
 from rpte.model.outcome import Outcome
 from rpte.model.survival import SurvivalTarget, follow_up
 from rpte.report.cards import finite
-from rpte.report.curves import Record
 from rpte.report.evidence import Evidence
 from rpte.report.performance import LEAST, group_rows
 from rpte.utils.arrays import Array, Floats, Index

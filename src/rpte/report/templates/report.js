@@ -385,6 +385,52 @@ function fit() {
   }
 }
 
+// ---- Pictures: what is shown at a place, by the pointer or the arrow keys ----
+
+function askable(group) {
+  const spots = JSON.parse(group.dataset.spots);
+  const [top, foot] = group.dataset.ends.split(" ").map(Number);
+  const picture = group.closest("svg");
+  const said = make("p", { class: "spot", "aria-live": "polite" });
+  const mark = document.createElementNS(SVG, "path");
+  mark.setAttribute("class", "cursor");
+  group.append(mark);
+  let at = -1;
+  const show = (place) => {
+    at = Math.max(0, Math.min(place, spots.length - 1));
+    const [x, y, words] = spots[at];
+    const line = group.dataset.along === "x" ? `M${x} ${top}V${foot}` : "";
+    mark.setAttribute("d", `${line}M${x - 5} ${y}a5 5 0 1 0 10 0a5 5 0 1 0 -10 0`);
+    said.textContent = words;
+    if (!said.isConnected) picture.after(said);
+  };
+  const hide = () => {
+    mark.removeAttribute("d");
+    said.textContent = "";
+  };
+  const near = (event) => {
+    const point = new DOMPoint(event.clientX, event.clientY);
+    const here = point.matrixTransform(group.getScreenCTM().inverse());
+    const [across, up] = { x: [1, 0], y: [0, 1], both: [1, 1] }[group.dataset.along];
+    const gap = ([x, y]) => Math.hypot(across * (x - here.x), up * (y - here.y));
+    return spots.reduce((best, spot, k) => (gap(spot) < gap(spots[best]) ? k : best), 0);
+  };
+  picture.setAttribute("tabindex", "0");
+  picture.addEventListener("pointermove", (event) => show(near(event)));
+  picture.addEventListener("pointerdown", (event) => show(near(event)));
+  picture.addEventListener("pointerleave", hide);
+  picture.addEventListener("blur", hide);
+  picture.addEventListener("keydown", (event) => {
+    const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    const ends = { Home: 0, End: spots.length - 1 };
+    if (event.key === "Escape") hide();
+    else if (event.key in ends) show(ends[event.key]);
+    else if (event.key in steps) show(at + steps[event.key]);
+    else return;
+    event.preventDefault();
+  });
+}
+
 // ---- Begin ----
 
 function begin() {
@@ -415,6 +461,7 @@ function begin() {
     label(table);
     sortable(table);
   }
+  for (const group of all("[data-spots]")) askable(group);
   fit();
   window.addEventListener("resize", fit);
   window.addEventListener("hashchange", unfoldTarget);

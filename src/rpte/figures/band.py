@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from rpte.errors import InputError
+from rpte.figures.subject import Subject
 from rpte.model.classes import ClassesModel
 from rpte.model.effect import Background, Cells, effect
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, TreeTerms
-from rpte.plots.subject import Subject
 from rpte.table.schema import Schema
 from rpte.utils.arrays import Floats
 

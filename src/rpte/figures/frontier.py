@@ -1,19 +1,21 @@
-"""The trade-off between conditions and validated deviance, as a model tells it, drawn twice.
+"""The trade-off between conditions and validated deviance, as a model tells it.
 
-`frontier_drawing` is the picture, `plot_frontier` the same for a terminal of any width.
+`frontier_panel` is the picture, `plot_frontier` the same for a terminal of any width.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rpte.errors import InputError
+from rpte.figures import svg
+from rpte.figures.marks import Axis, DotMark, Panel, Spot, TextMark
+from rpte.figures.text import decimals, ticks, widened
 from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
-from rpte.report import svg
+from rpte.model.summary import counted
 
 WORTH_A_LOOK = 0.75  # share explained from which on a model sets the scale
 SQUEEZED = 2.0  # times the scale that all models would need
-LEFT, TOP, PLOT_WIDTH, PLOT_HEIGHT, RIGHT, BOTTOM = 76, 64, 560, 300, 84, 60  # of the picture
 LINES = 16  # of the plot in a terminal
 POINT, CHOSEN, ABOVE, BAR = "●", "◆", "▲", "│"
 ASCII = str.maketrans("●◆▲│┤└─┬", "o#^|++-+")  # for terminals without these characters
@@ -64,7 +66,7 @@ class Frontier:
     def condition_ticks(self, most: int) -> tuple[list[int], int]:
         """Return round numbers of conditions, and the number at which the axis ends."""
         last = max(1, *(p.miu for p in self.points))
-        return sorted({round(at) for at in svg.ticks(0, last, most)}), last
+        return sorted({round(at) for at in ticks(0, last, most)}), last
 
 
 def _range(points: Sequence[FrontierPoint]) -> tuple[float, float]:
@@ -101,80 +103,79 @@ def _why_none(model: Model | ClassesModel) -> str:
 
 def draw_frontier(frontier: Frontier) -> str:
     """Return the frontier as an SVG document."""
-    return svg.document(*frontier_drawing(frontier))
+    panel = frontier_panel(frontier)
+    panel.title = f"What fewer conditions cost: {frontier_note(frontier)}"
+    panel.height += svg.TITLE_ROOM
+    return svg.document(*svg.drawing(panel))
 
 
-def frontier_drawing(frontier: Frontier) -> svg.Drawing:
+def frontier_note(frontier: Frontier) -> str:
+    """Return the caption of the picture."""
+    note = "bars: one standard error"
+    if any(p.deviance > frontier.scale()[1] for p in frontier.points):
+        note += "; triangles lie above the scale"
+    return note
+
+
+def frontier_panel(frontier: Frontier, width: int = 640) -> Panel:
     """Return the picture of the frontier.
 
     Points with bars of one standard error either way; the line is the best within each number of
-    conditions; an arrow stands for a point above the scale.
+    conditions; a triangle stands for a point above the scale.
     """
     low, high = frontier.scale()
-    marks, last = frontier.condition_ticks(8)
-    heights, foot, points = svg.ticks(low, high, 6), TOP + PLOT_HEIGHT, frontier.points
-
-    def across(miu: float) -> float:
-        return LEFT + 12 + miu / last * (PLOT_WIDTH - 24)
-
-    def down(deviance: float) -> float:
-        return TOP + 10 + (high - deviance) / (high - low) * (PLOT_HEIGHT - 20)
-
-    body = [_frame(points, high)]
-    names = {at: f"{at:.{svg.decimals(heights)}f}" for at in heights}
-    body += [_level(down(at), name, frontier.share(at)) for at, name in names.items()]
-    for miu in marks:
-        body.append(svg.path(f"M{across(miu):.1f} {foot}v5", svg.INK))
-        body.append(svg.text(across(miu), foot + 20, str(miu), "n", "middle"))
-    places = [(across(p.miu), max(down(p.deviance), TOP)) for p in points]
-    steps = "".join(f"H{x:.1f}V{y:.1f}" for x, y in places[1:])
-    body.append(svg.path(f"M{places[0][0]:.1f} {places[0][1]:.1f}{steps}", svg.LINE, 1.5))
+    foot, top = widened(low, high, 0.05)
+    points, (round_ones, last) = frontier.points, frontier.condition_ticks(8)
+    places = [(float(p.miu), min(p.deviance, top)) for p in points]
+    said = "; ".join(f"{p.miu} conditions {p.deviance:.4f}" for p in points)
+    panel = Panel(
+        Axis(-0.03 * last, 1.05 * last, "conditions in the model"),
+        Axis(foot, top, "validated deviance"),
+        f"Validated deviance against conditions for {len(points)} models: {said}",
+        width,
+        360,
+    )
+    panel.x.ticks = [(miu, f"{miu:,}") for miu in round_ones]
+    panel.y.far_label = "share of the best model's gain"
+    panel.y.far_ticks = _explained(frontier, foot, top)
+    steps = [places[0]]
+    for x, y in places[1:]:
+        steps += [(x, steps[-1][1]), (x, y)]
+    panel.line(steps, "line", 1.5)
     for point, (x, y) in zip(points, places, strict=True):
         above = point.deviance > high
         if not above:
-            ends = min(down(point.ends[0]), foot), max(down(point.ends[1]), TOP)
-            body.append(svg.path(f"M{x:.1f} {ends[1]:.1f}V{ends[0]:.1f}", svg.INK))
-        body.append(_sign(point, x, y, above))
-    label = f"Validated deviance against conditions for {len(points)} models"
-    return LEFT + PLOT_WIDTH + RIGHT, foot + BOTTOM, label, "".join(body)
+            panel.interval(x, *point.ends, "ink", 1.0)
+        sign = "triangle" if above else "diamond" if point.chosen else "circle"
+        colour = "raises" if point.chosen else "accent"
+        panel.marks.append(DotMark([(x, y)], colour, sign, 5.0 if point.chosen else 3.5))
+        explained = f", {frontier.share(point.deviance):.1%} of the best gain"
+        said = f"{point.miu} conditions: deviance {point.deviance:.4f} ± {point.error:.4f}"
+        panel.spots.append(Spot(x, y, said + explained + ", chosen" * point.chosen))
+        if point.chosen:
+            right = point.miu > last / 2  # there the label would cross the axis
+            words = f"chosen: {counted(point.miu, 'condition')}, deviance {point.deviance:.4f}"
+            shift = (-9.0 if right else 9.0, 12.0)
+            panel.marks.append(TextMark(x, y, words, "end" if right else "start", shift))
+    return panel
 
 
-def _frame(points: Sequence[FrontierPoint], top: float) -> str:
-    """Return the title, the names of the axes, the meaning of the signs and the box."""
-    signs = ["▲ above the scale"] if any(p.deviance > top for p in points) else []
-    signs += [f"◆ chosen: MIU {p.miu}, deviance {p.deviance:.4f}" for p in points if p.chosen]
-    end, foot, right = LEFT + PLOT_WIDTH, TOP + PLOT_HEIGHT, LEFT + PLOT_WIDTH + RIGHT - 8
-    return (
-        svg.text(LEFT, 24, "What fewer conditions cost", "h")
-        + svg.text(right, 24, "; ".join(signs), "", "end")
-        + svg.text(LEFT, TOP - 10, "validated deviance; bars: one standard error", "f n")
-        + svg.text(right, TOP - 10, "share explained", "f n", "end")
-        + svg.text((LEFT + end) / 2, foot + 46, "conditions in the model (MIU)", "", "middle")
-        + svg.path(f"M{LEFT} {TOP}H{end}V{foot}H{LEFT}z", svg.LINE)
-    )
-
-
-def _level(y: float, deviance: str, share: float) -> str:
-    line = svg.path(f"M{LEFT} {y:.1f}h{PLOT_WIDTH}", svg.LINE, 1, ' stroke-dasharray="1 3"')
-    explained = f"{share:.1%}" if 0 < share <= 1 else ""
-    right = svg.text(LEFT + PLOT_WIDTH + 8, y + 4, explained, "f n")
-    return line + svg.text(LEFT - 8, y + 4, deviance, "n", "end") + right
-
-
-def _sign(point: FrontierPoint, x: float, y: float, above: bool) -> str:
-    colour = svg.ACCENT if point.chosen else svg.INK
-    if above:
-        return f'<path d="M{x - 5:.1f} {y + 9:.1f}h10l-5 -8z" fill="{colour}"/>'
-    if point.chosen:
-        return f'<path d="M{x:.1f} {y - 8:.1f}l8 8l-8 8l-8 -8z" fill="{colour}"/>'
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>'
+def _explained(frontier: Frontier, low: float, high: float) -> list[tuple[float, str]]:
+    """Return a scale that reads a deviance as a share of what can be explained."""
+    found: list[tuple[float, str]] = []
+    for percent in (*range(0, 90, 10), 90, 95, 98, 99, 100) if frontier.explainable else ():
+        at = frontier.null_deviance - percent / 100 * frontier.explainable
+        gap = (high - low) * 0.06
+        if low <= at <= high and all(abs(at - other) > gap for other, _ in found):
+            found.append((at, f"{percent}%"))
+    return found
 
 
 def plot_frontier(frontier: Frontier, width: int) -> str:
-    """Return the plot of `frontier_drawing` as lines of at most `width` characters."""
+    """Return the plot of `frontier_panel` as lines of at most `width` characters."""
     low, high = frontier.scale()
-    heights = svg.ticks(low, high, 6)
-    names = {_line(at, low, high): f"{at:.{svg.decimals(heights)}f}" for at in heights}
+    heights = ticks(low, high, 6)
+    names = {_line(at, low, high): f"{at:.{decimals(heights)}f}" for at in heights}
     margin = max(len(name) for name in [*names.values(), ""]) + 1
     marks, last = frontier.condition_ticks(max(2, (width - margin) // 10))
     room = max(20, width - margin - 2 - len(str(marks[-1])))
