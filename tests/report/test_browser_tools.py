@@ -157,3 +157,29 @@ def test_without_script_everything_else_is_there(browser, opened):
 
 def test_the_script_is_small():
     assert len(page_script("").encode()) < 30_000
+
+
+def test_pictures_answer_the_pointer_and_the_keys(opened):
+    browser = opened(page_of("mixed"))
+    assert browser.complaints() == []
+    first = "document.querySelector('#model [data-spots]')"
+    words = browser.value(f"JSON.parse({first}.dataset.spots).map(s => s[2])")
+    said = f"({first}.closest('svg').nextElementSibling || {{}}).textContent"
+    press = f"""(key) => {first}.closest('svg').dispatchEvent(
+        new KeyboardEvent('keydown', {{key, bubbles: true}}))"""
+    assert browser.value(f"{first}.closest('svg').tabIndex") == 0
+    for key, place in (("ArrowRight", 0), ("ArrowRight", 1), ("End", -1), ("Home", 0)):
+        browser.value(f"({press})('{key}')")
+        assert browser.value(said) == words[place]
+    assert browser.value(f"{first}.querySelector('path').getAttribute('d')")
+    browser.value(f"({press})('Escape')")
+    assert browser.value(said) == ""
+    browser.value(
+        f"""(() => {{ const svg = {first}.closest('svg');
+        const [x, y] = JSON.parse({first}.dataset.spots)[2];
+        const at = new DOMPoint(x, y).matrixTransform({first}.getScreenCTM());
+        const place = {{clientX: at.x, clientY: at.y}};
+        svg.dispatchEvent(new PointerEvent('pointermove', place)); }})()"""
+    )
+    assert browser.value(said) == words[2]
+    assert browser.complaints() == []

@@ -131,7 +131,7 @@ def small_panel(
 ) -> Panel:
     """Return an effect as a small panel: of many classes the strongest, and of many levels."""
     if effect.kind != "number":
-        return level_panel(effect, reach, MOST_SMALL)
+        return level_panel(effect, reach, SMALL[0], MOST_SMALL)
     order = np.argsort(-np.ptp(effect.shown, axis=1), kind="stable")[:MOST_TOGETHER]
     return curve_panel(effect, sorted(order.tolist()), scale, SMALL)
 
@@ -145,7 +145,7 @@ def effect_panel(
     """Return an effect as one panel, on its own scale or on a common one."""
     if effect.kind == "number":
         return curve_panel(effect, range(len(effect.shown)), scale, size)
-    return level_panel(effect, reach)
+    return level_panel(effect, reach, size[0])
 
 
 def curve_scale(effects: Sequence[EffectFigure]) -> Range:
@@ -396,7 +396,12 @@ def _one(effect: EffectFigure, value: float) -> str:
     return f"{math.exp(value):.3g}" if effect.ratio == HAZARDS else signed(value)
 
 
-def level_panel(effect: EffectFigure, reach: Range | None = None, most: int = MOST_LEVELS) -> Panel:
+def level_panel(
+    effect: EffectFigure,
+    reach: Range | None = None,
+    width: int = SIZE[0],
+    most: int = MOST_LEVELS,
+) -> Panel:
     """Return levels as bars, of several classes as one mark for each, of many as a table."""
     order, scores = level_order(effect, most), range(len(effect.shown))
     small, table = most < MOST_LEVELS, len(effect.labels) > MOST_TOGETHER
@@ -410,7 +415,7 @@ def level_panel(effect: EffectFigure, reach: Range | None = None, most: int = MO
         + _added(effect, scores, [float(effect.shown[c, k]) for c in scores])
         for k in order
     )
-    size = SMALL[0] if small else SIZE[0], 66 + ROW * len(order) + 44 * bool(axis.far_ticks)
+    size = width, 66 + ROW * len(order) + 44 * bool(axis.far_ticks)
     rows = Axis(-0.7, len(order) - 0.3, "", names, True)
     panel = Panel(axis, rows, f"{_spoken_title(effect)}: {said}", *size)
     if table:
@@ -470,7 +475,7 @@ def _bars(effect: EffectFigure, panel: Panel, order: Sequence[int]) -> None:
             panel.line(
                 [(0.0, y - 0.42), (float(own[k]), y - 0.42)], "ink", 1.8, (1.5, 1.5), said and OWN
             )
-        panel.marks.append(TextMark(max(at), y, signed(value), "start", (5, 0)))
+        panel.marks.append(TextMark(max(at), y, _one(effect, value), "start", (5, 0)))
 
 
 def _class_dots(effect: EffectFigure, panel: Panel, order: Sequence[int]) -> None:

@@ -29,6 +29,11 @@ class Tick(NamedTuple):
     text: str
     names: bool = False
 
+    @property
+    def slanted(self) -> bool:
+        """Whether it is written aslant along the lower axis: a name that is not short."""
+        return self.names and len(self.text) > 3
+
 
 Ticks = Sequence[Tick | tuple[float, str]]
 
@@ -194,6 +199,11 @@ class Panel:
         """Say in words what the panel shows, and return it."""
         self.label = label
         return self
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it has cells, which need no lines between them."""
+        return any(isinstance(mark, CellMark) for mark in self.marks)
 
     def named(self) -> dict[str, LineMark | BandMark | DotMark]:
         """Return the marks of the key by their name."""

@@ -125,7 +125,8 @@ def _axes(panel: Panel, ax: Any) -> None:
     if panel.x.ticks is None:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: _plain_number(v)))
     across = "x" if panel.y.rows else "y"
-    ax.grid(axis=across, linewidth=0.4, alpha=0.35)
+    if not panel.is_map:
+        ax.grid(axis=across, linewidth=0.4, alpha=0.35)
     ax.set_axisbelow(True)
     ax.set_xlabel(axis_words(panel.x.label, 34 if small else 60), fontsize=TEXT, **PLAIN)
     ax.set_ylabel(axis_words(panel.y.label, 26 if small else 46), fontsize=TEXT, **PLAIN)
@@ -144,7 +145,7 @@ def _slanted(axis: Axis, which: Any) -> None:
     for label, tick in zip(which.get_ticklabels(), axis.ticks or (), strict=True):
         if isinstance(tick, Tick) and tick.names:
             label.set(style="italic")
-            if which.axis_name == "x":
+            if which.axis_name == "x" and tick.slanted:
                 label.set(rotation=35, ha="right", rotation_mode="anchor")
 
 

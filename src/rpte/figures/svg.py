@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 
@@ -49,6 +49,7 @@ TITLE_ROOM, FAR_ROOM, KEY_ROW, TURNED = 20, 34, 17, 30  # above a panel, for its
 CHARACTER = 7.3  # advance of the font at its size, in pixels
 NARROW = 6.4  # mean advance of the smaller type of axes
 MOST_WRITTEN, SHADES = 160, 20  # cells with numbers in them; steps of a shade
+ROOM_FOR_NUMBER = 40  # pixels of a cell with a number in it
 STYLE = (
     "text{font:13px 'DejaVu Sans','Segoe UI',Helvetica,Arial,sans-serif;fill:" + INK + "}"
     ".h{font-weight:bold}.f{fill:" + FAINT + "}.n{font-size:12px}.i{font-style:italic}"
@@ -133,19 +134,6 @@ def drawing(panel: Panel) -> Drawing:
     return width, int(place.height + height), panel.label, "".join([*parts, key, place.spots()])
 
 
-def tiled(drawings: Sequence[Drawing], columns: int = 3) -> Drawing:
-    """Return small pictures side by side as one."""
-    rows = [drawings[at : at + columns] for at in range(0, len(drawings), columns)]
-    wide = max(width for width, _, _, _ in drawings)
-    body, y = [], 0
-    for row in rows:
-        for place, (_, _, _, drawn) in enumerate(row):
-            body.append(f'<g transform="translate({place * wide} {y})">{drawn}</g>')
-        y += max(height for _, height, _, _ in row)
-    label = "; ".join(label for _, _, label, _ in drawings)
-    return wide * min(columns, len(drawings)), y, label, "".join(body)
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where the units of a panel's data are on its picture."""
@@ -165,7 +153,7 @@ class Place:
         if not panel.framed:
             top = TITLE_ROOM if panel.title else 0
             return cls(panel, 0, panel.width, top, panel.height, panel.height, 0, ())
-        slanted = any(map(_slanted, panel.x.ticks or ()))
+        slanted = any(isinstance(t, Tick) and t.slanted for t in panel.x.ticks or ())
         top = TOP + TITLE_ROOM * bool(panel.title) + FAR_ROOM * bool(panel.x.far_ticks)
         foot = panel.height - (BOTTOM if panel.x.label else 28) - TURNED * slanted
         marks = _ticks(panel.y, max(4, panel.height // 45))
@@ -199,7 +187,7 @@ class Place:
         for tick in _ticks(panel.y, max(4, panel.height // 45)):
             y = self.down(tick[0])
             look = "n i" if isinstance(tick, Tick) and tick.names else "n"
-            if not panel.y.rows:
+            if not panel.y.rows and not panel.is_map:
                 found.append(path(f"M{self.left:.1f} {y:.1f}H{self.right:.1f}", LINE, 0.7))
             found.append(text(self.left - 6, y + 4, tick[1], look, "end"))
         middle, height = (self.left + self.right) / 2, (self.top + self.foot) / 2
@@ -225,7 +213,7 @@ class Place:
             if self.panel.y.rows:
                 yield path(f"M{x:.1f} {self.top:g}V{self.foot:g}", LINE, 0.7)
             yield path(f"M{x:.1f} {self.foot:g}v4", INK)
-            if _slanted(tick):
+            if isinstance(tick, Tick) and tick.slanted:
                 turned = f'<g transform="translate({x + 4:.1f} {self.foot + 14:g}) rotate(-35)">'
                 yield turned + text(0, 0, words, "n i", "end") + "</g>"
                 continue
@@ -282,11 +270,12 @@ class Place:
             shades = np.round(values / (mark.largest or 1.0) * SHADES).astype(int).tolist()
             for shade, run in groupby(shades):
                 stop = start + len(list(run))
-                wide = f"{across[stop] - across[start] + 0.3:.1f}"
-                way = f"M{across[start]:.1f} {up[row + 1]:.1f}h{wide}v{height:.1f}h-{wide}z"
+                length = f"{across[stop] - across[start] + 0.3:.1f}"
+                way = f"M{across[start]:.1f} {up[row + 1]:.1f}h{length}v{height:.1f}h-{length}z"
                 ways.setdefault(shade, []).append(way)
                 start = stop
-        written = mark.written and mark.values.size <= MOST_WRITTEN
+        wide = min(b - a for a, b in pairwise(across)) >= ROOM_FOR_NUMBER
+        written = mark.written and mark.values.size <= MOST_WRITTEN and wide
         deepest = 0.6 if written else 0.9  # so that numbers can be read
         for shade, drawn in sorted(ways.items()):
             if shade:
@@ -312,7 +301,7 @@ class Place:
         """Return the key below the picture, and the height that it takes."""
         found, x, y = [], 8.0, self.height + 12.0
         for words, mark in self.panel.named().items():
-            step = 42 + len(words) * NARROW
+            step = 38 + len(words) * NARROW
             if x > 8.0 and x + step > self.panel.width:
                 x, y = 8.0, y + KEY_ROW
             colour = colour_of(mark.colour)
@@ -335,7 +324,7 @@ class Place:
         if not found:
             return ""
         given = escape(json.dumps(found, ensure_ascii=False, separators=(",", ":")))
-        both = any(isinstance(mark, CellMark) for mark in self.panel.marks) or not self.panel.framed
+        both = self.panel.is_map or not self.panel.framed
         along = "both" if both else "y" if self.panel.y.rows else "x"
         ends = f"{self.top:g} {self.foot:g}"
         return f'<g data-spots="{given}" data-along="{along}" data-ends="{ends}"></g>'
@@ -351,11 +340,6 @@ def _ticks(axis: Axis, most: int) -> Ticks:
 def colour_of(role: str) -> str:
     """Return the colour of a role; a colour is its own."""
     return ALL_COLOURS.get(role, role)
-
-
-def _slanted(tick: Tick | tuple[float, str]) -> bool:
-    """Tell whether a mark of the lower axis is a name that is written aslant: a long one."""
-    return isinstance(tick, Tick) and tick.names and len(tick.text) > 3
 
 
 def _upright(x: float, y: float, words: str) -> str:

@@ -148,9 +148,12 @@ def _bars(
 def _class_columns(panel: Panel, start: float, coefficients: Floats, labels: Sequence[str]) -> None:
     """Add what each leaf adds to the score of each class, shaded by size."""
     largest = float(np.abs(coefficients).max()) or 1.0
+    crowded = max(map(len, labels)) > 8  # names stand on two lines in turn
     for k, label in enumerate(labels):
         x = start + CLASS * (k + 0.5)
-        panel.marks.append(TextMark(x, 14 + 11 * (k % 2), name(label, 13), "middle", (0, 0), "n"))
+        panel.marks.append(
+            TextMark(x, 14 + 11 * (k % 2) * crowded, name(label, 13), "middle", (0, 0), "n")
+        )
         for row, value in enumerate(coefficients[k].tolist()):
             y, colour = _down(row), "raises" if value >= 0 else "lowers"
             ends = (x - CLASS / 2 + 1, x + CLASS / 2 - 1), (y - 14, y + 14)

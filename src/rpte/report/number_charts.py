@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rpte.figures import svg
-from rpte.figures.marks import DASHED, Panel, chart
-from rpte.figures.text import named_ticks, share_between, shortened, widened
+from rpte.figures.marks import DASHED, Axis, DotMark, Panel, Spot, TextMark, Tick, chart
+from rpte.figures.text import name, shortened, widened
 from rpte.report.numbers import count, short
 
 Band = Mapping[str, Any]
 Ends = tuple[float, float]
-ROW, VARIABLE_PLOT, EXPOSURE_BAR, MOST_CHARACTERS = 24, 190, 46, 22
+ROW, MOST_CHARACTERS = 24, 22
 MEANS = ("observed", "predicted")
 LITTLE = 0.02  # of the largest exposure, of groups that do not set a scale
 REACH = 0.6  # of the range of means by which a scale goes on for intervals at both ends
@@ -129,8 +128,12 @@ def mean_chart(performance: Mapping[str, Any]) -> Panel:
     return plot.labelled(f"Predicted means from {short(low)} to {short(high)}, by their share")
 
 
-def variable_chart(variable: Mapping[str, Any]) -> svg.Drawing | None:
-    """Return observed and predicted means of the groups of a variable, a row for each."""
+def variable_chart(variable: Mapping[str, Any]) -> Panel | None:
+    """Return observed and predicted means of the groups of a variable, a row for each.
+
+    A stroke is where a group is predicted, a dot with its interval where it was observed; a ring
+    lies beyond the scale. The exposure is beside the name.
+    """
     groups = variable["groups"]
     known = [group for group in groups if "observed" in group]
     if not known:
@@ -138,53 +141,29 @@ def variable_chart(variable: Mapping[str, Any]) -> svg.Drawing | None:
     largest = max(group["exposure"] for group in groups)
     # Groups of little exposure may lie beyond the scale.
     low, high = _scale([g for g in known if g["exposure"] >= LITTLE * largest], *MEANS)
-    names = [shortened(group["group"], MOST_CHARACTERS) for group in groups]
-    room = max(len(name) for name in names) * 6.9 + 22
-    foot = ROW * len(groups) + 4
-    body = _ticks(low, high, room, foot)
-    for place, (name, group) in enumerate(zip(names, groups, strict=True)):
-        y = ROW * (place + 0.5) + 2
-        look = "n" if "observed" in group else "n f"
-        body.append(svg.text(room - 8, y + 4, name, look, "end"))
-        body.append(_means(group, room, y, (low, high)))
-        right = room + VARIABLE_PLOT + 10
-        length = max(group["exposure"] / largest * EXPOSURE_BAR, 1.0)
-        body.append(svg.rect(right, y - 5, length, 10, svg.FAINT, ' fill-opacity="0.55"'))
-        amount = shortened(short(group["exposure"]), 9)
-        body.append(svg.text(right + EXPOSURE_BAR + 6, y + 4, amount, "n f"))
+    names = [
+        Tick(y, f"{name(g['group'], MOST_CHARACTERS)}  {short(g['exposure'])}", "observed" not in g)
+        for y, g in enumerate(groups)
+    ]
     said = "; ".join(
         f"{g['group']}: {short(g['observed'])} observed, {short(g['predicted'])} predicted, "
         f"{count(g['exposure'])}"
         for g in known
     )
-    width = int(room + VARIABLE_PLOT + 10 + EXPOSURE_BAR + 62)
-    return width, foot + 24, f"Means by {variable['name']}: {said}", "".join(body)
-
-
-def _ticks(low: float, high: float, room: float, foot: float) -> list[str]:
-    """Return the scale below the rows of a variable, with its lines."""
-    body = []
-    for at, name in named_ticks(low, high, 4):
-        x = room + share_between(low, high, at) * VARIABLE_PLOT
-        body.append(svg.path(f"M{x:.1f} 2V{foot}", svg.LINE, 0.7))
-        body.append(svg.text(x, foot + 16, name, "n f", "middle"))
-    return body
-
-
-def _means(group: Band, room: float, y: float, scale: Ends) -> str:
-    """Return a stroke where a group is predicted, a dot and its interval where it was observed."""
-    if "observed" not in group:
-        return svg.text(room + 8, y + 4, "few rows: not measured", "n f")
-
-    def across(value: float) -> float:
-        return room + share_between(*scale, value) * VARIABLE_PLOT
-
-    drawn = ""
-    if group["low"] is not None:
-        way = f"M{across(group['low']):.1f} {y:.1f}H{across(group['high']):.1f}"
-        drawn += svg.path(way, svg.ACCENT, 1.5)
-    drawn += svg.rect(across(group["predicted"]) - 1.5, y - 9, 3, 18, svg.INK)
-    place = f'cx="{across(group["observed"]):.1f}" cy="{y:.1f}"'
-    inside = scale[0] <= group["observed"] <= scale[1]
-    look = f'fill="{svg.ACCENT if inside else svg.PAPER}" stroke="{svg.ACCENT}"'
-    return drawn + f'<circle {place} r="4" {look}/>'
+    label, rows = (
+        f"Means by {variable['name']}: {said}",
+        Axis(len(groups) - 0.4, -0.6, "", names, True),
+    )
+    panel = Panel(Axis(low, high), rows, label, 400, 48 + ROW * len(groups))
+    for y, group in enumerate(groups):
+        if "observed" not in group:
+            panel.marks.append(TextMark(low, y, "few rows: not measured", "start", (8, 0), "n f"))
+            continue
+        if group["low"] is not None:
+            panel.line([(group["low"], y), (group["high"], y)], "accent", 1.5)
+        panel.line([(group["predicted"], y - 0.36), (group["predicted"], y + 0.36)], "ink", 3)
+        sign = "circle" if low <= group["observed"] <= high else "ring"
+        panel.marks.append(DotMark([(group["observed"], y)], "accent", sign))
+        means = f"{short(group['observed'])} observed, {short(group['predicted'])} predicted"
+        panel.spots.append(Spot(group["observed"], y, f"{group['group']}: {means}"))
+    return panel
