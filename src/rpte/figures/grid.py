@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from rpte.model.grid import bends, centres, columns_on, jumps, profile_of
 from rpte.model.effect import OUTER, Background
+from rpte.model.grid import bends, centres, columns_on, jumps, profile_of
 from rpte.model.model import Model
 from rpte.model.parts import Component
 from rpte.utils.arrays import Floats, Index
