@@ -8,9 +8,11 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
+import rpte
 from plot_models import TASKS, fitted
 from report_pages import opposite
 from rpte.figures import pyplot as painter
@@ -19,7 +21,7 @@ from rpte.figures.effect_panels import curve_scale, effect_panel, effect_panels,
 from rpte.figures.marks import CLASSES, BoxMark, LineMark, chart
 from rpte.figures.subject import Subject
 from rpte.figures.svg import ALL_COLOURS, Place, drawing
-from rpte.figures.text import named_ticks
+from rpte.figures.text import named_ticks, signed
 
 
 @pytest.fixture(autouse=True)
@@ -129,3 +131,22 @@ def test_marks_along_an_axis_do_not_touch():
     assert len(places) > 2
     assert min(np.diff(places)) > 20
     assert named_ticks(-2.0, 2.0, 4)[0] == (-2.0, "\N{MINUS SIGN}2")
+
+
+def test_a_range_that_few_rows_take_is_drawn_in_part_and_the_rest_is_told():
+    rng = np.random.default_rng(5)
+    income = np.round(np.exp(rng.normal(8, 0.4, 500)))
+    income[:8] = 900_000.0
+    y = rng.random(500) < np.where(income > 3000, 0.2, 0.7)
+    made = rpte.RPTEClassifier(l1="4/n").fit(pd.DataFrame({"income": income}), y)
+    display = made.plot("income")
+    low, high = display.ax_.get_xlim()
+    dense = np.quantile(income, [0.05, 0.95])
+    assert low <= dense[0] < dense[1] <= high < 20_000
+    assert display.frame()["value"].max() == 900_000
+    last = display.frame()["whole"].iloc[-1]
+    label = display.ax_.get_xlabel().replace("\n", " ")
+    assert f"not drawn: to 900000 ({signed(last)}" in label
+    again = EffectFigure.from_record(json.loads(json.dumps(display.record())))
+    assert effect_panel(again).x.label == effect_panel(display).x.label
+    np.testing.assert_allclose(again.density[1], display.density[1])

@@ -10,12 +10,12 @@ import numpy as np
 
 from rpte.errors import InputError
 from rpte.figures.band import effect_band
-from rpte.figures.grid import corners_kept, curve_grid, few_values
+from rpte.figures.grid import corners_kept, curve_grid, drawn_part, few_values
 from rpte.figures.subject import Subject, check_reference
 from rpte.model.effect import Background, Cells, effect, own_parts, shared_parts
 from rpte.model.parts import Component
 from rpte.table.column import MISSING
-from rpte.utils.arrays import Floats
+from rpte.utils.arrays import Floats, Index
 
 Record = dict[str, Any]  # plain values, as JSON holds them
 BINS = 40  # of the density of a number
@@ -42,6 +42,7 @@ class EffectFigure:
     density: tuple[Floats, Floats] | None = None
     box: Sequence[float] | None = None
     points: bool = False
+    part: tuple[float, float] | None = None
 
     @classmethod
     def of(
@@ -77,7 +78,9 @@ class EffectFigure:
             values = {key: None if v is None else v - shift for key, v in values.items()}
         told = reading(first, (source,), rows)
         shares = subject.level_shares(source)
-        density = _density(subject, source, x) if number else None
+        ends = (float(x[0]), float(x[-1])) if number else (0.0, 0.0)
+        part = drawn_part(subject.outline, source, rows, ends) if number else None
+        density = _density(subject, source, np.array(part or x)) if number else None
         return cls(
             source,
             variable.kind,
@@ -93,6 +96,7 @@ class EffectFigure:
             density,
             _box(subject, source) if number and density is None else None,
             number and few_values(subject.outline, source),
+            part,
         )
 
     @property
@@ -121,6 +125,12 @@ class EffectFigure:
         return None if self.values[keys[0]] is None else (self.known(keys[0]), self.known(keys[1]))
 
     @property
+    def drawn(self) -> Index:
+        """The places of `x` that are drawn: those of the dense part, where most are not in it."""
+        low, high = self.part or (-np.inf, np.inf)
+        return np.flatnonzero((self.x >= low) & (self.x <= high))
+
+    @property
     def moved(self) -> list[int]:
         """The scores that the variable moves."""
         return np.flatnonzero(np.ptp(self.shown, axis=1) > 0).tolist()
@@ -137,6 +147,7 @@ class EffectFigure:
         kept = np.arange(n)
         if n and not self.points:
             kept = corners_kept(self.x, np.vstack([v[:, :n] for v in known.values()]))
+            kept = np.unique([*kept, self.drawn[0], self.drawn[-1]])
         scores = []
         for k in range(len(self.shown)):
             at = {key: v[k] for key, v in known.items()}
@@ -155,6 +166,7 @@ class EffectFigure:
             **{key: getattr(self, key) for key in ("source", "kind", "unit", "ratio", "reference")},
             **self.reading,
             "points": self.points,
+            "part": None if self.part is None else list(self.part),
             "density": density,
             "box": None if self.box is None else list(self.box),
             **({"labels": list(self.labels), "classes": scores} if self.labels else scores[0]),
@@ -192,6 +204,7 @@ class EffectFigure:
             None if density is None else (np.array(density[0]), np.array(density[1])),
             record["box"],
             record["points"],
+            None if record["part"] is None else (record["part"][0], record["part"][1]),
         )
 
 

@@ -222,7 +222,8 @@ def curve_panel(
 ) -> Panel:
     """Return the curve of each of some scores, and beside it codes and missing."""
     low, high = own_scale(effect, scale) or curve_scale([effect])
-    start, end, count = float(effect.x[0]), float(effect.x[-1]), len(effect.levels)
+    start, end = (float(effect.x[effect.drawn[k]]) for k in (0, -1))
+    count = len(effect.levels)
     span = (end - start) or 1.0
     slots = [end + span * (0.04 + SLOT * (k + 0.5)) for k in range(count)]
     room = span * 0.06 if effect.points or start == end else 0.0
@@ -247,15 +248,26 @@ def curve_panel(
             _off_scale(effect, panel, at + aside, len(effect.x) + place, k, several)
         panel.spots.append(_spot(effect, scores, at, len(effect.x) + place, _level_name(level)))
     if several:
-        last = len(effect.x) - 1
+        last = int(effect.drawn[-1])
         panel.ends = [End(float(effect.shown[k, last]), effect.labels[k], k) for k in scores]
     panel.spots = [*_spots(effect, scores), *panel.spots]
+    panel.x.label += _beyond(effect, scores)
     return panel
+
+
+def _beyond(effect: EffectFigure, scores: Sequence[int]) -> str:
+    """Say what the ends of the range add that are not drawn, since few rows lie there."""
+    found = [
+        f"{number(effect.x[k])} ({_added(effect, scores, effect.shown[list(scores), k].tolist())})"
+        for k, drawn in ((0, effect.drawn[0]), (-1, effect.drawn[-1]))
+        if effect.x[k] != effect.x[drawn]
+    ]
+    return f"; not drawn: to {' and '.join(found)}" if found else ""
 
 
 def _numbers_along(effect: EffectFigure, slots: Sequence[float], small: bool) -> list[Any] | None:
     """Return the marks along a number: its few values, round numbers, and what is beside them."""
-    start, end = float(effect.x[0]), float(effect.x[-1])
+    start, end = (float(effect.x[effect.drawn[k]]) for k in (0, -1))
     if not slots and not effect.points:
         return None
     if effect.points:
@@ -273,14 +285,15 @@ def _level_name(level: str | None, most: int = 28) -> str:
 
 def _curve(effect: EffectFigure, panel: Panel, k: int, several: bool) -> None:
     """Add the curve of one score, with its band."""
-    x, n = effect.x.tolist(), len(effect.x)
+    places = effect.drawn
+    x = effect.x[places].tolist()
     colour = CLASSES[k % len(CLASSES)] if several else "accent"
     key = not several and panel.width >= SMALLEST_KEY
     named = "whole effect" if effect.has_own and key else ""
     dash = DASHES[k % len(DASHES)] if several else ()
-    line = list(zip(x, effect.shown[k, :n].tolist(), strict=True))
+    line = list(zip(x, effect.shown[k, places].tolist(), strict=True))
     if effect.ends is not None and (not several or _is_band(effect)):
-        low, high = (list(zip(x, end[k, :n].tolist(), strict=True)) for end in effect.ends)
+        low, high = (list(zip(x, end[k, places].tolist(), strict=True)) for end in effect.ends)
         said = "" if not key else BAND if _is_band(effect) else SPREAD
         if effect.points:
             for (at, below), (_, above) in zip(low, high, strict=True):
@@ -288,7 +301,7 @@ def _curve(effect: EffectFigure, panel: Panel, k: int, several: bool) -> None:
         else:
             panel.band(low, high, colour, said)
     if effect.has_own and not several and not effect.points:
-        own = effect.known("own")[k, :n].tolist()
+        own = effect.known("own")[k, places].tolist()
         panel.line(list(zip(x, own, strict=True)), "ink", 1.1, DASHED, OWN if key else "")
     if effect.points:
         sign = MARKERS[k % len(MARKERS)] if several else "circle"
@@ -335,14 +348,14 @@ def _off_scale(
 
 def _spots(effect: EffectFigure, scores: Sequence[int]) -> list[Spot]:
     """Return the places along a curve that can be asked: its few values, or round numbers."""
-    x = effect.x
+    x = effect.x[effect.drawn]
     places = x.tolist()
     if not effect.points and x[-1] > x[0]:
         round_ones = ticks(float(x[0]), float(x[-1]), MOST_SPOTS)
         places = [float(x[0]), *(at for at in round_ones if x[0] < at < x[-1]), float(x[-1])]
     found = []
     for at in places:
-        values = [float(np.interp(at, x, effect.shown[k, : len(x)])) for k in scores]
+        values = [float(np.interp(at, x, effect.shown[k, effect.drawn])) for k in scores]
         said = f"{effect.source} {number(at)}: {_added(effect, scores, values)}"
         found.append(Spot(at, values[0], said + _share_at(effect, at)))
     return found

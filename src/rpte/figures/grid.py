@@ -11,6 +11,7 @@ from rpte.model.parts import Component
 from rpte.utils.arrays import Floats, Index
 
 STEPS = 160  # points of a curve beside its corners
+LONG = 4.0  # times nine tenths of the rows from which on a range is drawn in part
 TOLERANCE = 1 / 2000  # share of a curve's height by which it may be drawn off
 
 
@@ -26,7 +27,23 @@ def curve_grid(model: Model, component: Component, source: str, rows: Background
     inside = np.array([c for c in sorted(found) if low <= c <= high])
     beside = np.concatenate([np.nextafter(inside, -np.inf), inside, np.nextafter(inside, np.inf)])
     beside = beside[(beside >= low) & (beside <= high)]
-    return np.unique(np.concatenate([np.linspace(low, high, STEPS), beside])) + 0.0
+    ends = drawn_part(model, source, rows, (low, high)) or (low, high)
+    steps = [np.linspace(low, high, STEPS), np.linspace(ends[0], ends[1], STEPS)]
+    return np.unique(np.concatenate([*steps, beside])) + 0.0
+
+
+def drawn_part(
+    model: Model, source: str, rows: Background | None, ends: tuple[float, float]
+) -> tuple[float, float] | None:
+    """Return the part of a curve to draw where few rows take most of its range, else None.
+
+    That of nine tenths of the rows, and half as much on either side.
+    """
+    low, high = dense(model, source, rows)
+    if few_values(model, source) or not 0 < LONG * (high - low) < ends[1] - ends[0]:
+        return None
+    room = (high - low) / 2
+    return max(low - room, ends[0]), min(high + room, ends[1])
 
 
 def few_values(model: Model, source: str) -> bool:

@@ -46,6 +46,7 @@ ALL_COLOURS = {**COLOURS, **CLASS_COLOURS}
 RAISES, LOWERS, INK, FAINT, LINE, ACCENT, PAPER = COLOURS.values()
 LEFT, TOP, RIGHT, BOTTOM = 56, 14, 16, 46  # margins of a chart
 TITLE_ROOM, FAR_ROOM, KEY_ROW, TURNED = 20, 34, 17, 30  # above a panel, for its key, slanted names
+NAME_ROW = 15  # of a line of the name of an axis
 CHARACTER = 7.3  # advance of the font at its size, in pixels
 NARROW = 6.4  # mean advance of the smaller type of axes
 MOST_WRITTEN, SHADES = 160, 20  # cells with numbers in them; steps of a shade
@@ -146,6 +147,7 @@ class Place:
     height: int  # without the key
     beyond: int  # pixels to the right of the panel that names of lines take
     words: Sequence[str]  # lines of the name of the upright axis
+    below: Sequence[str] = ()  # and of the lower one
 
     @classmethod
     def of(cls, panel: Panel) -> "Place":
@@ -166,7 +168,11 @@ class Place:
         right = panel.width - (far * NARROW + 26 if far else 44 if panel.y.rows else RIGHT)
         end = max((min(len(end.words), 18) for end in panel.ends), default=0)
         beyond = int(22 + end * CHARACTER) if end else 0
-        return cls(panel, left, right, top, foot, panel.height, beyond, words)
+        below = textwrap.wrap(
+            panel.x.label, int(min(right - left + 90, panel.width) / (NARROW + 0.5))
+        )
+        height = panel.height + NAME_ROW * max(len(below) - 1, 0)
+        return cls(panel, left, right, top, foot, height, beyond, words, below)
 
     def across(self, x: float) -> float:
         """Return the place of a value along the lower axis."""
@@ -191,9 +197,12 @@ class Place:
                 found.append(path(f"M{self.left:.1f} {y:.1f}H{self.right:.1f}", LINE, 0.7))
             found.append(text(self.left - 6, y + 4, tick[1], look, "end"))
         middle, height = (self.left + self.right) / 2, (self.top + self.foot) / 2
-        found.append(text(middle, panel.height - 8, panel.x.label, "n f", "middle"))
+        for number, words in enumerate(self.below):
+            wide = len(words) * (NARROW + 0.5) / 2
+            at = min(max(middle, wide), panel.width + self.beyond - wide)
+            found.append(text(at, panel.height - 8 + NAME_ROW * number, words, "n f", "middle"))
         for number, words in enumerate(self.words):
-            found.append(_upright(13 + 15 * number, height, words))
+            found.append(_upright(13 + NAME_ROW * number, height, words))
         for at, words in panel.x.far_ticks:
             found.append(path(f"M{self.across(at):.1f} {self.top:g}v-4", INK))
             found.append(text(self.across(at), self.top - 8, words, "n", "middle"))

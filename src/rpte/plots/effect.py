@@ -57,6 +57,8 @@ class EffectDisplay(EffectFigure, Display):
         Quantiles of the training rows, where nothing more is known of them.
     points : bool
         Whether `x` are all different numbers of training, since they are few.
+    part : (float, float) or None
+        The part of `x` that is drawn, where few rows take most of its range; `frame` has all.
 
     Examples
     --------
