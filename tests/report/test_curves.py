@@ -156,7 +156,7 @@ def test_of_many_levels_the_strongest_are_drawn():
         for k in range(50)
     ]  # fmt: skip
     told = {"kind": "category", "unit": "u", "ratio": None, "reference": None, "density": None,
-            "box": None, "points": False, "terms": [], "shared": [], "others": [],
+            "box": None, "points": False, "part": None, "terms": [], "shared": [], "others": [],
             "averaged": None, "alone": True}  # fmt: skip
     effect = EffectFigure.from_record({"source": "a", "levels": levels, **told})
     order = level_order(effect, 30)
