@@ -5,6 +5,7 @@ Importing this package, or loading a model, imports neither numba nor scikit-lea
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from rpte.table.files import read_table
     from rpte.utils.progress import Progress
     from rpte.validation.alternatives import alternatives
-    from rpte.validation.class_uncertainty import class_bootstrap
     from rpte.validation.uncertainty import bootstrap
 
 __version__ = "0.1.0"
@@ -72,7 +72,6 @@ _HOMES = {
     "audit_load": "rpte.audit.load",
     "bootstrap": "rpte.validation.uncertainty",
     "check_signature": "rpte.model.file",
-    "class_bootstrap": "rpte.validation.class_uncertainty",
     "class_reasons": "rpte.audit.decisions.class_reasons",
     "compare": "rpte.audit.compare",
     "decide": "rpte.audit.decisions.decide",
@@ -87,6 +86,8 @@ _HOMES = {
     "sign": "rpte.model.file",
     "verify_file": "rpte.model.verify",
 }
+
+_RENAMED = {"class_bootstrap": "bootstrap"}  # old names, which work for one more release
 
 __all__ = [
     "Actions",
@@ -117,7 +118,6 @@ __all__ = [
     "audit_load",
     "bootstrap",
     "check_signature",
-    "class_bootstrap",
     "class_reasons",
     "compare",
     "decide",
@@ -137,6 +137,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "datasets":
         return import_module("rpte.datasets")
+    if name in _RENAMED:
+        text = f"rpte.{name} is now rpte.{_RENAMED[name]}, and will be removed in the next release"
+        warnings.warn(text, FutureWarning, stacklevel=2)
+        name = _RENAMED[name]
     if name not in _HOMES:
         raise AttributeError(f"module 'rpte' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

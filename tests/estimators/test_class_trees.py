@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rpte import RPTEClassifier, class_bootstrap
+from rpte import RPTEClassifier, bootstrap
 from rpte.audit.edits import edit
 from rpte.check import rpte_check
 from rpte.fit.refit import refit
@@ -105,7 +105,7 @@ def test_all_that_follows_agrees(form, tmp_path, capsys):
     less = edit(model, drop_terms=["T1"], by="a reader", reason="a test")
     assert not less.outline.trees
     assert all(check.holds for check in less.verify(X))
-    drawn = class_bootstrap(model, X, y, n=3)
+    drawn = bootstrap(model, X, y, n=3)
     assert {i.name for i in drawn.terms("x")} - {"intercept"} <= set(drawn.names)
     assert "T1.L" in model.summary()
     assert "T1.L" in model._repr_html_()

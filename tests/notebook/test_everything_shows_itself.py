@@ -97,8 +97,8 @@ def results(task, folder):
         found["what_if"] = model.what_if(one, {"late": 0.5})
         found["reasons"] = rpte.class_reasons(model, few)
         found["reason"] = found["reasons"][0]
-        found["bootstrap"] = rpte.class_bootstrap(model, X, y, n=20)
-        found["terms"] = found["bootstrap"].terms(model.classes[0])
+        found["bootstrap"] = rpte.bootstrap(model, X, y, n=20)
+        found["terms"] = found["bootstrap"].terms(label=model.classes[0])
         found["probabilities"] = found["bootstrap"].probabilities(few)
         return found
     found["what_if"] = model.what_if(one, {"age": 40.0}, **first)
@@ -202,7 +202,7 @@ def test_the_walk_leaves_no_public_method_of_a_model_out(task, folder):
 
 def test_every_public_name_was_called(folder):
     called = {name for task in TASKS for name in results(task, folder)}
-    called |= {"bootstrap", "class_bootstrap", "class_reasons", "alternatives"}
+    called |= {"bootstrap", "class_reasons", "alternatives"}
     made_below = {
         "Actions", "Catalogue", "ClassReasonRule", "Labelled", "Limits", "Progress", "ReasonRule",
         "decide", "read_catalogue", "read_table",

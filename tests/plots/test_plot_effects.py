@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt
 from class_pages import fitted as classes_fitted
 from plot_models import TASKS, fitted, given
 from report_pages import opposite
-from rpte import EffectDisplay, InputError, SurfaceDisplay, bootstrap, class_bootstrap
+from rpte import EffectDisplay, InputError, SurfaceDisplay, bootstrap
 from rpte.figures.band import effect_band
 from rpte.figures.effect_panels import note_of, title_of
 from rpte.figures.subject import Subject
@@ -112,7 +112,7 @@ def with_coefficients(model, sizes):
 
 def test_the_band_of_classes_does_not_depend_on_what_changes_no_probability():
     made, (X, y, _) = fitted("classes"), given("classes")
-    drawn = class_bootstrap(made.model_, X, y, n=6)
+    drawn = bootstrap(made.model_, X, y, n=6)
     shifts = np.random.default_rng(0).normal(size=(6, 1, drawn.coefficients.shape[2]))
     moved = replace(drawn, coefficients=drawn.coefficients + shifts)
     subject = Subject.of(made, "plot")

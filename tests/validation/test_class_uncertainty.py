@@ -12,11 +12,11 @@ from rpte.errors import InputError
 
 @pytest.fixture(scope="module")
 def drawn():
-    return rpte.class_bootstrap(flower_model(), *flowers(), n=30, seed=1)
+    return rpte.bootstrap(flower_model(), *flowers(), n=30, seed=1)
 
 
 def test_the_same_seed_gives_the_same_numbers(drawn):
-    again = rpte.class_bootstrap(flower_model(), *flowers(), n=30, seed=1)
+    again = rpte.bootstrap(flower_model(), *flowers(), n=30, seed=1)
     assert np.array_equal(drawn.coefficients, again.coefficients)
     assert drawn.unconverged == 0
     assert drawn.same_table
@@ -36,7 +36,7 @@ def test_a_resample_is_a_fit_of_the_rows_that_were_drawn(drawn):
 def test_intervals_of_terms_are_by_class(drawn):
     model = drawn.model
     for k, label in enumerate(LABELS):
-        intercept, *terms = drawn.terms(label)
+        intercept, *terms = drawn.terms(label=label)
         assert intercept.estimate == model.intercepts[k]
         assert [t.name for t in terms] == [rule.term for rule in model.rules()]
         assert [t.estimate for t in terms] == [rule.coefficients[k] for rule in model.rules()]
@@ -64,17 +64,32 @@ def test_every_resample_has_all_classes():
     X, y = flowers()
     rare = np.flatnonzero(y == "rose")[:2].tolist()
     some = rare + np.flatnonzero(y != "rose")[:80].tolist()
-    found = rpte.class_bootstrap(flower_model(), X.iloc[some], y.iloc[some], n=40)
+    found = rpte.bootstrap(flower_model(), X.iloc[some], y.iloc[some], n=40)
     assert found.redrawn > 0
     assert not found.same_table
 
 
 def test_what_cannot_be_drawn_is_refused():
     model, (X, y) = flower_model(), flowers()
-    with pytest.raises(InputError, match="use class_bootstrap"):
-        rpte.bootstrap(model, X, y)
     with pytest.raises(InputError, match="whole number"):
-        rpte.class_bootstrap(model, X, y, n=0)
+        rpte.bootstrap(model, X, y, n=0)
     edited = rpte.edit(model, drop_sources=["soil"], by="A", reason="a test")
     with pytest.raises(InputError, match="nothing can be refitted"):
-        rpte.class_bootstrap(edited, X, y)
+        rpte.bootstrap(edited, X, y)
+
+
+def test_one_function_serves_every_number_of_scores(drawn):
+    """What belongs to another number of scores is refused with what there is instead."""
+    X, y = flowers()
+    with pytest.warns(FutureWarning, match="is now rpte.bootstrap"):
+        assert rpte.class_bootstrap is rpte.bootstrap
+    with pytest.raises(InputError, match="is not a class"):
+        drawn.terms()
+    with pytest.raises(InputError, match="use probabilities, or between"):
+        drawn.cases(X[:1])
+    pair = rpte.RPTEClassifier(l1=0.1).fit(X, y == "rose").model_
+    of_two = rpte.bootstrap(pair, X, y == "rose", n=2)
+    with pytest.raises(InputError, match="has one score"):
+        of_two.terms(label=True)
+    with pytest.raises(InputError, match="use cases"):
+        of_two.probabilities(X[:1])

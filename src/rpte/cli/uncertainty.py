@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.table import Table
 from rich.text import Text
 
 from rpte.cli import options as opt
-from rpte.cli.class_uncertainty import show_class_bootstrap
 from rpte.cli.options import check_beside, option, rows_for
 from rpte.cli.show import coefficient
 from rpte.cli.survival import (
@@ -27,6 +26,11 @@ from rpte.model.file import load_one
 
 if TYPE_CHECKING:
     from rpte.validation.uncertainty import Bootstrap, CaseIntervals, Interval
+
+FORM = (
+    "Of every term the middle coefficient is 0, which need not be of the same class in every "
+    "resample: the differences of two classes are surer than the coefficients of one."
+)
 
 
 def uncertainty(
@@ -62,7 +66,6 @@ def uncertainty(
 
     Survival: rpte uncertainty model.json trial.csv --time days --event died
     """
-    from rpte.validation.class_uncertainty import class_bootstrap
     from rpte.validation.uncertainty import bootstrap, check_level
 
     check_level(level)
@@ -86,36 +89,51 @@ def uncertainty(
     asked |= more
     with progress("drawing rows again") as tell:
         asked["tell"] = lambda done: tell("drawing rows again", done, resamples)
-        if not isinstance(loaded, ClassesModel):
-            drawn = bootstrap(loaded, rows.inputs, y, **asked)
-        else:
-            of_classes = class_bootstrap(loaded, rows.inputs, y, **asked)
-    if isinstance(loaded, ClassesModel):
-        show_class_bootstrap(of_classes, one, level, as_json)
-        return
-    given = {} if one is None else rows.beside(one, beside)
-    found = None if one is None else drawn.cases(one.cells, level, **given)[0]
-    record = {**(one.record if one else {}), **_record(drawn, found, level)}
+        drawn = bootstrap(loaded, rows.inputs, y, **asked)
     title = [Text(one.title, "italic")] if one else []
-    shown = loaded.target.shown
-    view = (
-        _terms_view(drawn.terms(level), level) if found is None else _case_view(found, level, shown)
-    )
-    print_found(as_json, record, *title, view, "", _sentence(drawn))
+    given = {} if one is None else rows.beside(one, beside)
+    told, views = _shown(drawn, one, level, given)
+    record = {**(one.record if one else {}), **_record(drawn, level), **told}
+    print_found(as_json, record, *title, *views, _sentence(drawn))
+
+
+def _shown(
+    drawn: Bootstrap, one: opt.Case | None, level: float, given: dict[str, Any]
+) -> tuple[dict[str, Any], list[Any]]:
+    """Return intervals as plain values, and as tables: of all coefficients, or of one case."""
+    model = drawn.model
+    if not isinstance(model, ClassesModel):
+        if one is not None:
+            case = drawn.cases(one.cells, level, **given)[0]
+            return case.to_dict(), [_case_view(case, level, model.target.shown), ""]
+        terms = drawn.terms(level)
+        return {"terms": [t.to_dict() for t in terms]}, [_terms_view([terms], (), level), ""]
+    if one is not None:
+        found = drawn.probabilities(one.cells, level)[0]
+        labels = zip(model.classes, found, strict=True)
+        told = [{"class": label, **interval.to_dict()} for label, interval in labels]
+        return {"probabilities": told}, [_chances_view(found, level), ""]
+    by_class = [drawn.terms(level, label) for label in model.classes]
+    told = [
+        {"class": label, "terms": [t.to_dict() for t in own]}
+        for label, own in zip(model.classes, by_class, strict=True)
+    ]
+    notes = [FORM] if model.training["objective"]["l1_ratio"] == 1.0 else []
+    return {"classes": told}, [_terms_view(by_class, model.classes, level), "", *notes]
 
 
 def _sentence(drawn: Bootstrap) -> str:
     notes = [f"What this is: {drawn.what}"]
     if drawn.redrawn:
-        one = "one class" if drawn.model.task == "binary" else "one number"
-        notes.append(f"{drawn.redrawn} resamples of {one} only were drawn again")
+        lacks = {"binary": "of one class only", "multiclass": "without one of the classes"}
+        what = lacks.get(drawn.model.task, "of one number only")
+        notes.append(f"{drawn.redrawn} resamples {what} were drawn again")
     if drawn.unconverged:
         notes.append(f"{drawn.unconverged} fits missed their tolerance")
     return "; ".join(notes) + "."
 
 
-def _record(drawn: Bootstrap, found: CaseIntervals | None, level: float) -> dict[str, Any]:
-    terms = {"terms": [t.to_dict() for t in drawn.terms(level)]}
+def _record(drawn: Bootstrap, level: float) -> dict[str, Any]:
     return {
         "what": drawn.what,
         "level": level,
@@ -125,15 +143,28 @@ def _record(drawn: Bootstrap, found: CaseIntervals | None, level: float) -> dict
         "training_table": drawn.same_table,
         "redrawn": drawn.redrawn,
         "unconverged": drawn.unconverged,
-        **(terms if found is None else found.to_dict()),
     }
 
 
-def _terms_view(terms: list[Interval], level: float) -> Table:
-    table = table_of((">coefficient", f">{level:.0%} from", ">to", ">zero", "term"))
-    for t in terms:
-        zero = "" if t.zero is None else f"{t.zero:.0%}"
-        table.add_row(*_ends(t), zero, f"{t.name}: {t.text}" if t.text else t.name)
+def _terms_view(
+    by_class: Sequence[Sequence[Interval]], classes: Sequence[Any], level: float
+) -> Table:
+    """Return the intervals of all terms; of several classes a line for each, below each other."""
+    heads = (">coefficient", f">{level:.0%} from", ">to", ">zero", "term")
+    table = table_of(("class", *heads) if classes else heads)
+    names = [[str(label)] for label in classes] or [[]]
+    for same in zip(*by_class, strict=True):
+        for place, (t, name) in enumerate(zip(same, names, strict=True)):
+            zero = "" if t.zero is None else f"{t.zero:.0%}"
+            said = f"{t.name}: {t.text}" if t.text else t.name
+            table.add_row(*name, *_ends(t), zero, "" if place else said)
+    return table
+
+
+def _chances_view(found: Sequence[Interval], level: float) -> Table:
+    table = table_of(("class", ">probability", f">{level:.0%} from", ">to"))
+    for t in found:
+        table.add_row(t.name, *(f"{value:.4f}" for value in (t.estimate, t.low, t.high)))
     return table
 
 

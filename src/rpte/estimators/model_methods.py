@@ -344,9 +344,8 @@ class ModelMethodsMixin:
             Other rows to average over and to draw the density of.
         sample_weight : (n_rows,), optional
             Of the rows of `X`.
-        bootstrap : Bootstrap or ClassBootstrap, optional
-            What `rpte.bootstrap` or `rpte.class_bootstrap` returns, for a band around the effect of
-            one variable.
+        bootstrap : Bootstrap, optional
+            What `rpte.bootstrap` returns, for a band around the effect of one variable.
         reference : {"mean", None}
             Count effects from their training mean, or as the model file does.
         ax : matplotlib Axes, optional

@@ -30,15 +30,16 @@ LEVEL = 0.95
 def check_bootstrap(subject: Subject, bootstrap: Any) -> None:
     """Refuse what is no bootstrap of the model."""
     model, drawn = subject.model, getattr(bootstrap, "model", None)
-    wanted = "rpte.class_bootstrap" if isinstance(model, ClassesModel) else "rpte.bootstrap"
     if drawn is None or not hasattr(bootstrap, "coefficients"):
-        raise InputError(f"bootstrap={bootstrap!r}; give what {wanted}(model, X, y) returns")
+        raise InputError(f"bootstrap={bootstrap!r}; give what rpte.bootstrap(model, X, y) returns")
     if _terms(drawn) != _terms(model):
-        raise InputError(f"bootstrap is of another model; give {wanted}(model, X, y) of this one")
+        raise InputError(
+            "bootstrap is of another model; give rpte.bootstrap(model, X, y) of this one"
+        )
 
 
 def _terms(model: Model | ClassesModel) -> Any:
-    return model.components if isinstance(model, Model) else model.by_class
+    return [each.components for each in model.models]
 
 
 def effect_band(

@@ -35,12 +35,13 @@ def one_score_model(given: Any, what: str, instead: str | None = None) -> Model:
     return one_score(scored_model(given, what), what, instead)
 
 
-def classes_model(given: Any, what: str, instead: str) -> ClassesModel:
-    """Return a model of several classes; `instead` is what there is for one score."""
+def classes_model(given: Any, what: str, instead: str | None = None) -> ClassesModel:
+    """Return a model of several classes; `instead` is what there is for one score, if anything."""
     found = scored_model(given, what)
     if not isinstance(found, ClassesModel):
+        remedy = "" if instead is None else f"; use {instead}"
         raise InputError(
             f"{what} is for models of several classes, and this one is of the task "
-            f"'{found.task}'; use {instead}"
+            f"'{found.task}'{remedy}"
         )
     return found

@@ -66,6 +66,11 @@ class Rule(ShownFields):
     effect_per_step: float
     effect: float
 
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """The coefficient in each score, of which there is one."""
+        return (self.coefficient,)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Model(PlotMethodsMixin):
@@ -172,6 +177,21 @@ class Model(PlotMethodsMixin):
     def positive(self) -> int:
         """Which class the score, the rules and the explanations speak of."""
         return self._two_classes.positive
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The model of each score, of which there is one: this model."""
+        return (self,)
+
+    @property
+    def outline(self) -> Model:
+        """The structure of all scores: this model."""
+        return self
+
+    @property
+    def intercepts(self) -> tuple[float, ...]:
+        """The intercept of each score, of which there is one."""
+        return (self.intercept,)
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -86,9 +86,8 @@ class PlotMethodsMixin:
             Rows that shared terms are averaged over and whose density is drawn, best the training
             table. Without rows a picture shows what the model file knows, and says so.
         sample_weight : (n_rows,), optional
-        bootstrap : Bootstrap or ClassBootstrap, optional
-            What `rpte.bootstrap` or `rpte.class_bootstrap` returns, for a band around the effect of
-            one variable.
+        bootstrap : Bootstrap, optional
+            What `rpte.bootstrap` returns, for a band around the effect of one variable.
         reference : {"mean", None}
             Count effects from their training mean, or as the model file does.
         ax : matplotlib Axes, optional

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rpte.figures.marks import chart
+from rpte.model.classes import ClassesModel
 from rpte.model.summary import counted
 from rpte.notebook.card import Card, Fold, Mark, Note, Number, Picture, Table, facts, numbers
 from rpte.notebook.records import cell, words
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from rpte.table.inputs import Inputs
     from rpte.utils.progress import Progress
     from rpte.validation.alternatives import Alternative, Alternatives
-    from rpte.validation.class_uncertainty import ClassBootstrap
     from rpte.validation.cross_validate import Estimate
     from rpte.validation.uncertainty import Bootstrap, CaseIntervals, Interval
 
@@ -145,18 +145,16 @@ def _alternative(found: Alternative) -> tuple[Any, ...]:
 
 
 def bootstrap_html(drawn: Bootstrap) -> str:
-    """Return the intervals of all coefficients."""
+    """Return the intervals of all coefficients, of several classes those of each."""
+    if isinstance(drawn.model, ClassesModel):
+        blocks: list[Any] = [
+            Fold(f"class {label}", [intervals(drawn.terms(label=label))])
+            for label in drawn.model.classes
+        ]
+    else:
+        blocks = [intervals(drawn.terms())]
     title = f"{len(drawn.intercepts)} resamples: 95% intervals of the coefficients"
-    return Card(title, [drawn.what], [intervals(drawn.terms())]).html
-
-
-def class_bootstrap_html(drawn: ClassBootstrap) -> str:
-    """Return the intervals of all coefficients of every class."""
-    folds = [
-        Fold(f"class {label}", [intervals(drawn.terms(label))]) for label in drawn.model.classes
-    ]
-    title = f"{len(drawn.intercepts)} resamples: 95% intervals of the coefficients"
-    return Card(title, [drawn.what], folds).html
+    return Card(title, [drawn.what], blocks).html
 
 
 def intervals(found: Iterable[Interval]) -> Table:

@@ -94,7 +94,7 @@ class EffectDisplay(EffectFigure, Display):
             Rows to average shared terms over and to draw the density of, in place of some of the
             training rows, which a fitted estimator has, but none that was stored.
         sample_weight : (n_rows,), optional
-        bootstrap : Bootstrap or ClassBootstrap, optional
+        bootstrap : Bootstrap, optional
             For the band: the 95% percentile interval over resamples.
         reference : {"mean", None}
             Count the effect from its training mean, or as the model file does.

@@ -1,5 +1,10 @@
 """How far coefficients and scores move when the rows are drawn again: the bootstrap of Stage 3.
 
+The number of scores is an axis: of several classes every resample has rows of all, and coefficients
+of each. Adding a number to the coefficients of a term in all classes changes no probability, and
+which class has the zero of the canonical form may differ between resamples: the differences of two
+classes (`Bootstrap.between`) and the probabilities are what the rows alone decide.
+
 The structure is fixed: the trees, thresholds, direct terms and the penalty are those of the file,
 and the terms that it has at zero stay at zero. Rows (or groups of rows) are drawn with replacement
 and the coefficients are estimated again, under the limits of the model. So the intervals tell how
@@ -9,7 +14,7 @@ and they are intervals of penalised coefficients, which are drawn towards zero.
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,24 +23,27 @@ from rpte.errors import InputError
 from rpte.estimation.design import Design
 from rpte.estimation.monotone import solve_in_order
 from rpte.estimation.problem import AnyProblem
+from rpte.estimation.softmax import ClassesFit, solve_classes
 from rpte.estimation.solver import Fit
 from rpte.fit.coefficients import Estimate, leaf_order
 from rpte.fit.hazards import Hazards, estimate_hazards
-from rpte.fit.refit import freeze_zero_leaves, problem
+from rpte.fit.refit import classes_problem, freeze_zero_leaves, problem
 from rpte.losses.risk_sets import FollowUp, RiskSets
+from rpte.model.classes import ClassesModel, one_score
 from rpte.model.explain import Explanation
 from rpte.model.file import AnyModel
-from rpte.model.given import one_score_model
+from rpte.model.given import classes_model, scored_model
+from rpte.model.labels import Label
 from rpte.model.model import Model
 from rpte.model.observed import Rows
-from rpte.model.parts import DirectTerm, TreeTerms
+from rpte.model.parts import DirectTerm, Leaf, TreeTerms
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import Target
 from rpte.table.inputs import Inputs
 from rpte.table.numbers import named
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats, Ints
-from rpte.utils.records import Records, ShownFields
+from rpte.utils.records import FrozenRecords, Records, ShownFields
 from rpte.validation.tables import is_training_table, labelled_rows
 
 DRAWS = 1000  # tries for a resample that has both classes, or numbers that differ
@@ -107,9 +115,9 @@ class Bootstrap:
 
     Parameters
     ----------
-    model : Model
-    intercepts : (n,)
-    coefficients : (n, q)
+    model : Model or ClassesModel
+    intercepts : (n,), of several classes (n, classes)
+    coefficients : (n, q), of several classes (n, classes, q)
         In the units of the file: leaves of all trees, then direct terms, as the file sums them.
     names : tuple of str
         The q terms.
@@ -119,7 +127,7 @@ class Bootstrap:
     same_table : bool
         Whether the rows are those that the model was fitted on.
     redrawn : int
-        Resamples that had one class, or one number, only and were drawn again.
+        Resamples that lacked a class, or had one number only, and were drawn again.
     unconverged : int
         Fits that missed the tolerance of Stage 3.
 
@@ -135,7 +143,7 @@ class Bootstrap:
     True
     """
 
-    model: Model
+    model: AnyModel
     intercepts: Floats
     coefficients: Floats
     names: tuple[str, ...]
@@ -157,23 +165,62 @@ class Bootstrap:
     @property
     def what(self) -> str:
         """What the intervals are, in words."""
-        return what_drawn(self.groups, self.same_table, len(self.intercepts), self.seed)
+        drawn = "rows" if self.groups is None else f"{self.groups} groups"
+        where = "" if self.same_table else "; the table is not the one that the model was fitted on"
+        return f"{WHAT}; {len(self.intercepts)} resamples of {drawn}, seed {self.seed}{where}"
 
-    def terms(self, level: float = 0.95) -> Records[Interval]:
+    def terms(self, level: float = 0.95, label: Label | None = None) -> Records[Interval]:
         """Return the interval of the intercept and of every term's coefficient.
 
-        `zero` is the fraction of resamples in which the coefficient is zero.
+        `zero` is the fraction of resamples in which the coefficient is zero. Of several classes,
+        `label` is the one whose coefficients are returned.
         """
         check_level(level)
-        start = interval_of("intercept", "", self.model.intercept, self.intercepts, level)
+        k, n = self._place(label), len(self.intercepts)
+        intercepts = self.intercepts.reshape(n, -1)[:, k]
+        coefficients = self.coefficients.reshape(n, -1, len(self.names))[:, k]
+        start = interval_of("intercept", "", self.model.intercepts[k], intercepts, level)
         found = Records([start])
-        rules = {rule.term: rule for rule in self.model.rules()}
-        for name, values in zip(self.names, self.coefficients.T, strict=True):
-            if name in rules:
-                rule = rules[name]
-                interval = interval_of(name, rule.conditions, rule.coefficient, values, level)
-                found.append(replace(interval, zero=float(np.mean(values == 0.0))))
+        for rule in self.model.rules():
+            values = coefficients[:, self.names.index(rule.term)]
+            size = rule.coefficients[k]
+            interval = interval_of(rule.term, rule.conditions, size, values, level)
+            found.append(replace(interval, zero=float(np.mean(values == 0.0))))
         return found
+
+    def _place(self, label: Label | None) -> int:
+        """Return which score is that of a class; a model of one score has no other."""
+        if isinstance(self.model, ClassesModel):
+            return self.model.target.place(label)
+        if label is not None:
+            raise InputError(f"label={label!r}; the model has one score, so leave label out")
+        return 0
+
+    def between(self, label: Label, other: Label) -> "Bootstrap":
+        """Return the bootstrap of the log odds of one of several classes against another."""
+        model = classes_model(self.model, "between")
+        a, b = model.target.place(label), model.target.place(other)
+        pair = model.between(label, other)
+        names = tuple(term_names(pair))
+        kept = [self.names.index(name) for name in names]
+        sizes = (self.coefficients[:, a] - self.coefficients[:, b])[:, kept]
+        start = self.intercepts[:, a] - self.intercepts[:, b]
+        return replace(self, model=pair, intercepts=start, coefficients=sizes, names=names)
+
+    def probabilities(self, X: Any, level: float = 0.95) -> list[FrozenRecords[Interval]]:
+        """Return of each row the probability of each of several classes, with its interval."""
+        check_level(level)
+        model = classes_model(self.model, "probabilities", "cases")
+        inputs = model.read(X)
+        columns, found = term_columns(model.outline, inputs), model.response(inputs)
+        out = []
+        for values, estimates in zip(columns, found.tolist(), strict=True):
+            score = self.intercepts + self.coefficients @ values
+            told = zip(model.classes, estimates, model.loss.response(score.T), strict=True)
+            out.append(
+                FrozenRecords(interval_of(str(k), "", p, each, level) for k, p, each in told)
+            )
+        return out
 
     def cases(
         self, X: Any, level: float = 0.95, exposure: Any = None, offset: Any = None
@@ -184,16 +231,19 @@ class Bootstrap:
         `Model.predict`.
         """
         check_level(level)
-        inputs = self.model.read(X)
-        columns = term_columns(self.model, inputs)
+        model = one_score(self.model, "cases", "probabilities, or between(a, b).cases")
+        inputs = model.read(X)
+        columns = term_columns(model, inputs)
         given = {"exposure": named(X, exposure), "offset": named(X, offset)}
-        explained = self.model.explain(inputs, **given)
-        return Records(self._case(e, columns[i], level) for i, e in enumerate(explained))
+        explained = model.explain(inputs, **given)
+        return Records(self._case(model, e, columns[i], level) for i, e in enumerate(explained))
 
-    def _case(self, explained: Explanation, row: Floats, level: float) -> CaseIntervals:
+    def _case(
+        self, model: Model, explained: Explanation, row: Floats, level: float
+    ) -> CaseIntervals:
         added = self.coefficients * row
         score = self.intercepts + added.sum(axis=1)
-        ends = np.cumsum([0, *(len(_names(part)) for _, part in self.model.parts())])
+        ends = np.cumsum([0, *(len(_names(part)) for _, part in model.parts())])
         parts = iter([added[:, a:b].sum(axis=1) for a, b in pairwise(ends)])
         components, terms = [], []
         for c in explained.components:
@@ -204,7 +254,7 @@ class Bootstrap:
                 interval_of(term.term, term.text, term.value, values, level)
                 for term, values in zip(c.contributions, own, strict=True)
             ]
-        target = self.model.target
+        target = model.target
         response = target.mean(score, explained.exposure, explained.offset)
         return CaseIntervals(
             interval_of("score", "", explained.score, score, level),
@@ -214,15 +264,8 @@ class Bootstrap:
         )
 
 
-def what_drawn(groups: int | None, same_table: bool, resamples: int, seed: int) -> str:
-    """Return what the intervals of a bootstrap are, in words."""
-    drawn = "rows" if groups is None else f"{groups} groups"
-    where = "" if same_table else "; the table is not the one that the model was fitted on"
-    return f"{WHAT}; {resamples} resamples of {drawn}, seed {seed}{where}"
-
-
 def bootstrap(
-    model: Model,
+    model: AnyModel,
     X: Any,
     y: Any,
     n: int = 200,
@@ -238,11 +281,11 @@ def bootstrap(
 ) -> Bootstrap:
     """Estimate the coefficients of a model again on resampled rows.
 
-    Of several classes see `rpte.class_bootstrap`.
+    Of several classes, of which of them a term says something is estimated again, too.
 
     Parameters
     ----------
-    model : Model
+    model : Model or ClassesModel
     X, y : the training table and its targets
     n : int
         Resamples.
@@ -270,34 +313,40 @@ def bootstrap(
     >>> drawn.coefficients.shape[0]
     20
     """
-    model = one_score_model(model, "bootstrap", "class_bootstrap")
+    model = scored_model(model, "bootstrap")
     check_resamples(model, n)
     given = {"exposure": exposure, "offset": offset, "entry": entry, "strata": strata}
     rows = labelled_rows(model, X, y, sample_weight, **given)
-    draws = Draws.of(rows, groups, seed, model.loss.varies if rows.seen is None else _has_event)
+    draws = Draws.of(rows, groups, seed, _varies(model, rows))
     counts = draws.counts()  # before the design, which needs targets that differ too
-    refit, fits = Refit(model, rows), []
+    refit: Any = (
+        ClassesRefit(model, rows) if isinstance(model, ClassesModel) else Refit(model, rows)
+    )
+    fits = []
     for done in range(n):
         if tell is not None:
             tell(done)
         fits.append(refit.at(draws.counts() if done else counts))
-    parts = [part for _, part in model.parts()]
-    scale = [part.scale if isinstance(part, DirectTerm) else 1.0 for part in parts]
-    names = [_names(part) for part in parts]
-    sizes = np.array([len(own) for own in names], np.intp)
-    found = np.array([fit.coefficients[refit.places] for fit in fits])
-    coefficients = found.reshape(n, len(refit.places)) / np.repeat(scale, sizes)
+    intercepts, coefficients = zip(*map(refit.in_file, fits), strict=True)
     return Bootstrap(
         model,
-        np.asarray(model.target.score_of(np.array([fit.intercept for fit in fits]))),
-        coefficients * model.target.factor,
-        tuple(chain.from_iterable(names)),
+        np.array(intercepts),
+        np.array(coefficients),
+        tuple(term_names(model.outline)),
         seed,
         None if groups is None else draws.size,
         is_training_table(model, rows).holds,
         draws.redrawn,
         sum(not fit.converged for fit in fits),
     )
+
+
+def _varies(model: AnyModel, rows: Rows) -> Callable[[Floats], bool]:
+    """Return what tells whether the targets of a resample are enough for a fit."""
+    if isinstance(model, ClassesModel):
+        classes = len(model.classes)
+        return lambda drawn: len(np.unique(drawn)) == classes
+    return model.loss.varies if rows.seen is None else _has_event
 
 
 def check_resamples(model: AnyModel, n: Any) -> None:
@@ -321,8 +370,15 @@ class Refit:
         terms, settings, design = problem(model, table)
         self.design = freeze_zero_leaves(model, design)
         self.order = leaf_order(terms.trees, settings)
-        direct = [isinstance(part, DirectTerm) for _, part in model.parts() for _ in _names(part)]
+        parts = [part for _, part in model.parts() for _ in _names(part)]
+        direct = [isinstance(part, DirectTerm) for part in parts]
         self.places = np.argsort(np.argsort(direct, kind="stable"))
+        self.scale = np.array([p.scale if isinstance(p, DirectTerm) else 1.0 for p in parts])
+
+    def in_file(self, fit: Fit) -> tuple[float, Floats]:
+        """Return intercept and coefficients (q,) in the units and the order of the file."""
+        coefficients = fit.coefficients[self.places] / self.scale * self.target.factor
+        return float(self.target.score_of(fit.intercept)), coefficients
 
     def at(self, counts: Ints) -> Fit:
         """Solve with each row counted as often as `counts` (n,) says."""
@@ -354,6 +410,39 @@ class Refit:
         fit = estimate_hazards(hazards, first, self._solved, self.objective["l1_ratio"], None).fit
         score = design.score(0.0, fit.coefficients)
         return replace(fit, intercept=-float(np.average(score, weights=weight)))
+
+
+class ClassesRefit:
+    """Stage 3 of several classes with the terms of the file on some rows."""
+
+    def __init__(self, model: ClassesModel, rows: Rows) -> None:
+        self.rows, self.objective = rows, model.training["objective"]
+        table = Table(rows.inputs, rows.y, np.ones(rows.inputs.n_rows), loss=model.loss)
+        self.problem = classes_problem(model, table)
+        terms = [term for _, term in model.terms()]
+        self.scale = np.array([term.scale for term in terms])
+        sizes = np.array([term.coefficients for term in terms]).reshape(-1, len(model.classes))
+        sizes = sizes * self.scale[:, None]
+        is_leaf = np.array([isinstance(t.terms[0], Leaf) for t in terms], np.bool_)
+        # Stage 3 has the leaves that say something of some class, then direct terms.
+        leaves = np.flatnonzero(is_leaf & sizes.any(axis=1))
+        self.places = np.concatenate([leaves, np.flatnonzero(~is_leaf)]).astype(np.intp)
+        self.start = np.column_stack([model.intercepts, sizes[self.places].T])
+
+    def in_file(self, fit: ClassesFit) -> tuple[Floats, Floats]:
+        """Return intercepts and coefficients (K, q) in the order of the file; 0 in other leaves."""
+        found = np.zeros((len(fit.coefficients), len(self.scale)))
+        found[:, self.places] = fit.coefficients
+        return fit.intercepts, found / self.scale
+
+    def at(self, counts: Ints) -> ClassesFit:
+        """Solve with each row counted as often as `counts` (n,) says."""
+        weight = self.rows.weight * counts
+        kept = np.flatnonzero(weight > 0)
+        z = np.ascontiguousarray(self.problem.z[:, kept])
+        some = replace(self.problem, z=z, y=self.rows.y[kept], weight=weight[kept])
+        l1, l1_ratio = self.objective["l1"], self.objective["l1_ratio"]
+        return solve_classes(some, l1, l1_ratio, self.start)
 
 
 def _has_event(events: Floats) -> bool:
