@@ -13,7 +13,6 @@ from rpte.cli import options as opt
 from rpte.cli.options import rows_for
 from rpte.cli.show import coefficient
 from rpte.cli.terminal import print_found, table_of
-from rpte.model.classes import ClassesModel
 from rpte.model.compare import compare as compare_models
 from rpte.model.file import load_one
 from rpte.model.survival import SurvivalTarget
@@ -50,8 +49,7 @@ def compare(
     if ids is not None:
         for moved in found["predictions"]["moved_most"]:
             moved[ids[0]] = ids[1][moved["row"] - 1]
-    views_of = _class_views if isinstance(old, ClassesModel) else _views
-    views = views_of(found, (str(a), str(b)), "row" if ids is None else ids[0])
+    views = _views(found, (str(a), str(b)), "row" if ids is None else ids[0])
     print_found(as_json, found, *views)
 
 
@@ -62,12 +60,13 @@ def _views(found: dict[str, Any], names: tuple[str, str], label: str) -> Iterato
     said = next((found[name] for name in OTHER_RESPONSES if name in found), None)
     if said is not None:
         yield Text(f"Both predict the {said}.")
-    elif found["turned_round"]:
+    elif found.get("turned_round"):
         yield f"The models speak of different classes; both are shown for {found['positive']}."
-    yield from _terms(found)
+    several = "classes" in found
+    yield from (_class_terms if several else _terms)(found)
     yield from _claims(found)
     if found["predictions"] is not None:
-        yield from _moves(found["predictions"], label)
+        yield from (_class_moves if several else _moves)(found["predictions"], label)
 
 
 def _facts(found: dict[str, Any], names: tuple[str, str]) -> Iterator[RenderableType]:
@@ -114,19 +113,6 @@ def _terms_title(terms: dict[str, Any]) -> str:
         f"Terms: {len(terms['added'])} added, {len(terms['removed'])} removed, "
         f"{len(terms['changed'])} changed, {terms['kept']} kept as they are"
     )
-
-
-def _class_views(
-    found: dict[str, Any], names: tuple[str, str], label: str
-) -> Iterator[RenderableType]:
-    """Yield two models of several classes side by side."""
-    if found["same"]:
-        yield "The models are the same, bit for bit."
-    yield from _facts(found, names)
-    yield from _class_terms(found)
-    yield from _claims(found)
-    if found["predictions"] is not None:
-        yield from _class_moves(found["predictions"], label)
 
 
 def _class_terms(found: dict[str, Any]) -> Iterator[RenderableType]:

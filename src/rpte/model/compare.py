@@ -5,24 +5,24 @@ components, the difference of two scores is a sum over the groups of variables t
 of both connect: these say where a prediction has moved.
 """
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel, one_score
-from rpte.model.compare_classes import compare_classes
 from rpte.model.compare_parts import (
     MOVED_MOST,
     Comparison,
     Group,
-    Term,
+    Moves,
+    active_terms,
     facts,
     matched,
     moves_by_group,
     spread,
     stated,
-    term_tests,
 )
 from rpte.model.file import AnyModel, to_dict
 from rpte.model.given import scored_model
@@ -49,10 +49,12 @@ def compare(a: AnyModel, b: AnyModel, X_a: Any = None, X_b: Any = None) -> Compa
     -------
     Comparison, a dict of plain JSON values
         `same`, `models`, `intercept`, `terms` (added, removed, changed, kept), `variables`,
-        `guarantees` and `settings` that differ, and with rows `predictions`. Of classes also the
-        `positive` one, and whether b was `turned_round`; of a number what its `mean` is, of a time
-        its `relative hazard`; of several classes lists of coefficients, see
-        `rpte.model.compare_classes`.
+        `guarantees` and `settings` that differ, and with rows `predictions`. Of two classes also
+        the `positive` one, and whether b was `turned_round`; of a number what its `mean` is, of a
+        time its `relative hazard`. Of several classes `classes`, and lists of `intercepts` and
+        `coefficients`; how far a prediction moves is the probability that goes to other classes,
+        between 0 and 1, and how far variables move it, the log odds of the two classes that they
+        move furthest apart.
 
     Examples
     --------
@@ -65,9 +67,8 @@ def compare(a: AnyModel, b: AnyModel, X_a: Any = None, X_b: Any = None) -> Compa
     (False, 0, [{'name': 'l1', 'a': 0.1, 'b': 0.05}])
     """
     a, b = (scored_model(each, "compare") for each in (a, b))
-    if isinstance(a, ClassesModel) and isinstance(b, ClassesModel):
-        return compare_classes(a, b, X_a, X_b)
-    a, b = (one_score(m, "a comparison with a model of one score") for m in (a, b))
+    if not (isinstance(a, ClassesModel) and isinstance(b, ClassesModel)):
+        a, b = (one_score(m, "a comparison with a model of one score") for m in (a, b))
     sign, predicted = _predicted(a, b)
     read_a, read_b = set(a.sources), set(b.sources)
     return Comparison(
@@ -75,8 +76,8 @@ def compare(a: AnyModel, b: AnyModel, X_a: Any = None, X_b: Any = None) -> Compa
             "same": to_dict(a, NEWEST)["hash"] == to_dict(b, NEWEST)["hash"],
             **predicted,
             "models": [facts(a), facts(b)],
-            "intercept": [a.intercept, sign * b.intercept],
-            "terms": matched(_active(a), _active(b, sign)),
+            **_intercepts(a, b, sign),
+            "terms": matched(active_terms(a), active_terms(b, sign)),
             "variables": {"added": sorted(read_b - read_a), "removed": sorted(read_a - read_b)},
             **stated(a, b),
             "predictions": None
@@ -86,8 +87,11 @@ def compare(a: AnyModel, b: AnyModel, X_a: Any = None, X_b: Any = None) -> Compa
     )
 
 
-def _predicted(a: Model, b: Model) -> tuple[float, dict[str, Any]]:
+def _predicted(a: AnyModel, b: AnyModel) -> tuple[float, dict[str, Any]]:
     """Return the sign of b's scores, and what both predict; refuse models of different things."""
+    if isinstance(a, ClassesModel):
+        _check_classes(a, b, a.classes == b.classes)
+        return 1.0, {"classes": list(a.classes)}
     if not all(isinstance(model.target, Target) for model in (a, b)):
         scores = a.target.score_text, b.target.score_text
         if scores[0] != scores[1]:
@@ -96,43 +100,97 @@ def _predicted(a: Model, b: Model) -> tuple[float, dict[str, Any]]:
                 "outcome can be compared"
             )
         return 1.0, {a.target.response_name: a.target.response_text}
-    if set(a.classes) != set(b.classes):
-        raise InputError(
-            f"the models have the classes {list(a.classes)} and {list(b.classes)}; only models of "
-            "the same outcome can be compared"
-        )
+    _check_classes(a, b, set(a.classes) == set(b.classes))
+    assert isinstance(b, Model)
     sign = 1.0 if a.target.outcome == b.target.outcome else -1.0
     return sign, {"positive": a.target.outcome, "turned_round": sign < 0}
 
 
-def _active(model: Model, sign: float = 1.0) -> list[Term]:
-    tests = term_tests(model)
-    return [Term(rule, sign * rule.coefficient, *tests[rule.term]) for rule in model.rules()]
+def _check_classes(a: AnyModel, b: AnyModel, alike: bool) -> None:
+    if not alike:
+        raise InputError(
+            f"the models have the classes {list(a.classes)} and {list(b.classes)}; only models of "
+            "the same outcome can be compared"
+        )
 
 
-def _predictions(a: Model, b: Model, rows_a: Inputs, rows_b: Inputs, sign: float) -> dict[str, Any]:
-    score_a, score_b = a.score(rows_a), sign * b.score(rows_b)
-    p, q = a.loss.response(score_a), a.loss.response(score_b)
+def _intercepts(a: AnyModel, b: AnyModel, sign: float) -> dict[str, Any]:
+    """Return both intercepts, of several classes lists of them."""
+    if isinstance(a, ClassesModel):
+        return {"intercepts": [list(a.intercepts), list(b.intercepts)]}
+    return {"intercept": [a.intercepts[0], sign * b.intercepts[0]]}
+
+
+def _predictions(
+    a: AnyModel, b: AnyModel, rows_a: Inputs, rows_b: Inputs, sign: float
+) -> dict[str, Any]:
     moves = moves_by_group(a, b, rows_a, rows_b, sign)
-    furthest = np.argsort(-np.abs(q - p), kind="stable")[:MOVED_MOST]
+    scores = a.score(rows_a), sign * b.score(rows_b)
     by_variables: list[dict[str, Any]] = [
         {"variables": sorted(group), **spread(move)} for group, move in moves.items() if move.any()
     ]
+    by_variables.sort(key=lambda m: (-m["mean_size"], m["variables"]))
+    if isinstance(a, ClassesModel):
+        return {"rows": rows_a.n_rows, **_of_classes(a, *scores, moves, by_variables)}
+    return {"rows": rows_a.n_rows, **_of_one_score(a, *scores, moves, by_variables)}
+
+
+def _of_one_score(
+    a: Model, score_a: Floats, score_b: Floats, moves: Moves, by_variables: list[dict[str, Any]]
+) -> dict[str, Any]:
+    p, q = a.loss.response(score_a), a.loss.response(score_b)
+    furthest = np.argsort(-np.abs(q - p), kind="stable")[:MOVED_MOST]
     changed = {"classes_changed": int(((score_a > 0) != (score_b > 0)).sum())}
     return {
-        "rows": rows_a.n_rows,
         "score": spread(score_b - score_a),
         a.target.response_name: spread(q - p),
         **(changed if isinstance(a.target, Target) else {}),
-        "by_variables": sorted(by_variables, key=lambda m: (-m["mean_size"], m["variables"])),
+        "by_variables": by_variables,
         "by_band": _bands(p, q),
-        "moved_most": [_moved(int(row), p, q, moves) for row in furthest if p[row] != q[row]],
+        "moved_most": [
+            {"row": row + 1, "a": float(p[row]), "b": float(q[row]), "mostly": _mostly(moves, row)}
+            for row in furthest.tolist()
+            if p[row] != q[row]
+        ],
     }
 
 
-def _moved(row: int, p: Floats, q: Floats, moves: dict[Group, Floats]) -> dict[str, Any]:
-    group = max(moves, key=lambda g: (abs(moves[g][row]), sorted(g)), default=frozenset[str]())
-    return {"row": row + 1, "a": float(p[row]), "b": float(q[row]), "mostly": sorted(group)}
+def _of_classes(
+    a: ClassesModel,
+    score_a: Floats,
+    score_b: Floats,
+    moves: Moves,
+    by_variables: list[dict[str, Any]],
+) -> dict[str, Any]:
+    p, q = (np.ascontiguousarray(a.loss.response(s.T).T) for s in (score_a, score_b))
+    gone = 0.5 * np.abs(q - p).sum(axis=1)
+    old, new = score_a.argmax(axis=1), score_b.argmax(axis=1)
+    counts = Counter(zip(old.tolist(), new.tolist(), strict=True))
+    changes = sorted((-n, i, j) for (i, j), n in counts.items() if i != j)
+    furthest = np.argsort(-gone, kind="stable")[:MOVED_MOST].tolist()
+    return {
+        "probability": spread(gone),
+        "classes_changed": int((old != new).sum()),
+        "changes": [{"rows": -n, "a": a.classes[i], "b": a.classes[j]} for n, i, j in changes],
+        "by_variables": by_variables,
+        "moved_most": [
+            {
+                "row": row + 1,
+                "a": a.classes[old[row]],
+                "b": a.classes[new[row]],
+                "moved": float(gone[row]),
+                "mostly": _mostly(moves, row),
+            }
+            for row in furthest
+            if gone[row] > 0.0
+        ],
+    }
+
+
+def _mostly(moves: Moves, row: int) -> list[str]:
+    """Return the variables that move a row furthest."""
+    furthest: Group = max(moves, key=lambda g: (abs(moves[g][row]), sorted(g)), default=Group())
+    return sorted(furthest)
 
 
 def _bands(p: Floats, q: Floats) -> list[dict[str, Any]]:

@@ -10,12 +10,13 @@ import numpy as np
 
 from rpte.model.classes import ClassRule
 from rpte.model.file import AnyModel, to_dict
-from rpte.model.model import Model, Rule
+from rpte.model.model import Rule
 from rpte.model.parts import DirectTerm, TreeTerms, joined
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats
 
 Group = frozenset[str]
+Moves = dict[Group, Floats]  # how far a group of variables moves each row
 MOVED_MOST = 10  # rows that are named
 
 
@@ -68,9 +69,17 @@ def facts(model: AnyModel) -> dict[str, Any]:
     }
 
 
-def term_tests(model: Model) -> dict[str, tuple[float, str, str]]:
-    """Return by term its centre, what it tests, and that up to thresholds."""
-    return dict(test for _, part in model.parts() for test in _tests(part))
+def active_terms(model: AnyModel, sign: float = 1.0) -> list[Term]:
+    """Return the active terms; `sign` is that of their coefficients in a model of one score."""
+    tests = dict(test for _, part in model.outline.parts() for test in _tests(part))
+    return [
+        Term(
+            rule,
+            rule.coefficients if isinstance(rule, ClassRule) else sign * rule.coefficient,
+            *tests[rule.term],
+        )
+        for rule in model.rules()
+    ]
 
 
 def _tests(part: DirectTerm | TreeTerms) -> Iterator[tuple[str, tuple[float, str, str]]]:
@@ -169,13 +178,18 @@ def spread(difference: Floats) -> dict[str, float]:
 
 
 def moves_by_group(
-    a: Model, b: Model, rows_a: Inputs, rows_b: Inputs, sign: float = 1.0
-) -> dict[Group, Floats]:
-    """Return, by group of variables, how far the second model's sum over it exceeds the first's."""
-    groups = joined(c.sources for model in (a, b) for c in model.components)
-    moves = {group: np.zeros(rows_a.n_rows) for group in groups}
-    for model, rows, factor in ((a, rows_a, -1.0), (b, rows_b, sign)):
-        for component in model.components:
-            group = next(g for g in groups if g >= set(component.sources))
-            moves[group] = moves[group] + factor * component.subtotal(rows)
-    return moves
+    a: AnyModel, b: AnyModel, rows_a: Inputs, rows_b: Inputs, sign: float = 1.0
+) -> Moves:
+    """Return, by group of variables, how far the second model's sum over it exceeds the first's.
+
+    Of several classes, how far apart it moves the scores of two of them.
+    """
+    scores = list(zip(a.models, b.models, strict=True))
+    groups = joined(c.sources for model in scores[0] for c in model.components)
+    moves = {group: np.zeros((len(scores), rows_a.n_rows)) for group in groups}
+    for k, (mine, its) in enumerate(scores):
+        for model, rows, factor in ((mine, rows_a, -1.0), (its, rows_b, sign)):
+            for component in model.components:
+                group = next(g for g in groups if g >= set(component.sources))
+                moves[group][k] += factor * component.subtotal(rows)
+    return {g: move[0] if len(scores) == 1 else np.ptp(move, axis=0) for g, move in moves.items()}
