@@ -202,7 +202,6 @@ FUNCTIONS: dict[str, Call] = {
     "check_signature": lambda s, of: rpte.check_signature(
         rpte.sign(s.saved(), KEY).with_suffix(""), KEY
     ),
-    "class_reasons": lambda s, of: rpte.class_reasons(of, s.X[:2]),
     "compare": lambda s, of: rpte.compare(of, of, s.X),
     "decide": lambda s, of: list(rpte.decide(of, s.X[:2])),
     "edit": lambda s, of: rpte.edit(of, drop_sources=["a"], **WHO),

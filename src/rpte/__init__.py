@@ -13,15 +13,9 @@ from rpte.errors import Cancelled, InputError, ModelFileError, RPTEWarning
 
 if TYPE_CHECKING:
     from rpte.audit.compare import compare
-    from rpte.audit.decisions.class_reasons import ClassReasonRule, class_reasons
+    from rpte.audit.decisions.catalogue import Catalogue, read_catalogue
     from rpte.audit.decisions.decide import append_decisions, decide
-    from rpte.audit.decisions.reasons import (
-        Catalogue,
-        ReasonRule,
-        read_catalogue,
-        reason_codes,
-        reason_rule,
-    )
+    from rpte.audit.decisions.reasons import ReasonRule, reason_codes, reason_rule
     from rpte.audit.decisions.replay import read_decisions, replay
     from rpte.audit.edits import Labelled, edit
     from rpte.audit.load import AuditLoad, audit_load
@@ -51,8 +45,7 @@ _HOMES = {
     "Actions": "rpte.counterfactual",
     "AuditLoad": "rpte.audit.load",
     "CaseDisplay": "rpte.plots.waterfall",
-    "Catalogue": "rpte.audit.decisions.reasons",
-    "ClassReasonRule": "rpte.audit.decisions.class_reasons",
+    "Catalogue": "rpte.audit.decisions.catalogue",
     "EffectDisplay": "rpte.plots.effect",
     "FrontierDisplay": "rpte.plots.frontier",
     "ImportanceDisplay": "rpte.plots.importance",
@@ -72,12 +65,11 @@ _HOMES = {
     "audit_load": "rpte.audit.load",
     "bootstrap": "rpte.validation.uncertainty",
     "check_signature": "rpte.model.file",
-    "class_reasons": "rpte.audit.decisions.class_reasons",
     "compare": "rpte.audit.compare",
     "decide": "rpte.audit.decisions.decide",
     "edit": "rpte.audit.edits",
     "load": "rpte.model.file",
-    "read_catalogue": "rpte.audit.decisions.reasons",
+    "read_catalogue": "rpte.audit.decisions.catalogue",
     "read_decisions": "rpte.audit.decisions.replay",
     "read_table": "rpte.table.files",
     "reason_codes": "rpte.audit.decisions.reasons",
@@ -87,7 +79,11 @@ _HOMES = {
     "verify_file": "rpte.model.verify",
 }
 
-_RENAMED = {"class_bootstrap": "bootstrap"}  # old names, which work for one more release
+_RENAMED = {  # old names, which work for one more release: what they are now, and where
+    "ClassReasonRule": ("reason_rule", "rpte.audit.decisions.reasons", "rule_of_classes"),
+    "class_bootstrap": ("bootstrap", "rpte.validation.uncertainty", "bootstrap"),
+    "class_reasons": ("reason_codes", "rpte.audit.decisions.reasons", "reason_codes"),
+}
 
 __all__ = [
     "Actions",
@@ -95,7 +91,6 @@ __all__ = [
     "Cancelled",
     "CaseDisplay",
     "Catalogue",
-    "ClassReasonRule",
     "EffectDisplay",
     "FrontierDisplay",
     "ImportanceDisplay",
@@ -118,7 +113,6 @@ __all__ = [
     "audit_load",
     "bootstrap",
     "check_signature",
-    "class_reasons",
     "compare",
     "decide",
     "edit",
@@ -138,9 +132,10 @@ def __getattr__(name: str) -> Any:
     if name == "datasets":
         return import_module("rpte.datasets")
     if name in _RENAMED:
-        text = f"rpte.{name} is now rpte.{_RENAMED[name]}, and will be removed in the next release"
+        now, home, attribute = _RENAMED[name]
+        text = f"rpte.{name} is now rpte.{now}; the old name will be removed in the next release"
         warnings.warn(text, FutureWarning, stacklevel=2)
-        name = _RENAMED[name]
+        return getattr(import_module(home), attribute)
     if name not in _HOMES:
         raise AttributeError(f"module 'rpte' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -20,9 +20,9 @@ WHO = {"by": "A. Smith", "reason": "a test", "when": WHEN}
 class TestReasons:
     def test_gaps_are_what_components_add_to_the_difference_beyond_the_mean(self):
         model, (X, _) = flower_model(), flowers()
-        rule = rpte.ClassReasonRule(most=99, least=0.0)
+        rule = rpte.reason_rule(model, most=99, least=0.0)
         score = model.score(X)
-        for row, told in enumerate(rpte.class_reasons(model, X[:60], rule)):
+        for row, told in enumerate(rpte.reason_codes(model, X[:60], rule)):
             a, b = np.argsort(-score[row])[:2]
             assert (told.chosen, told.against) == (LABELS[a], LABELS[b])
             inputs = model.read(X[row : row + 1])
@@ -40,16 +40,16 @@ class TestReasons:
 
     def test_a_named_class_takes_the_place_of_the_next(self):
         model, (X, _) = flower_model(), flowers()
-        rule = rpte.ClassReasonRule("best", against="lily")
+        rule = rpte.reason_rule(model, "best", against="lily")
         score = model.score(X)
-        for row, told in enumerate(rpte.class_reasons(model, X, rule)):
+        for row, told in enumerate(rpte.reason_codes(model, X, rule)):
             first, second = np.argsort(-score[row])[:2]
             wanted = "lily" if LABELS[first] != "lily" else LABELS[second]
             assert (told.chosen, told.against) == (LABELS[first], wanted)
 
     def test_they_are_those_of_the_two_classes(self):
         model, (X, _) = flower_model(), flowers()
-        told = rpte.class_reasons(model, X[:1])[0]
+        told = rpte.reason_codes(model, X[:1])[0]
         pair = model.between(told.chosen, told.against)
         rule = rpte.reason_rule(pair, adverse=told.chosen)
         assert told.reasons == rpte.reason_codes(pair, X[:1], rule)[0]
@@ -57,26 +57,42 @@ class TestReasons:
     def test_sentences_are_those_of_the_catalogue(self):
         model, (X, _) = flower_model(), flowers()
         said = {"height": {"code": "H", "sentence": "how tall it is", "missing": "no height"}}
-        told = rpte.class_reasons(model, X, catalogue=rpte.Catalogue(said))
+        told = rpte.reason_codes(model, X, catalogue=rpte.Catalogue(said))
         codes = {reason.sentence for each in told for reason in each.reasons if reason.code == "H"}
         assert codes == {"how tall it is"}
 
     @pytest.mark.parametrize(
-        ("rule", "words"),
+        ("asked", "words"),
         [
-            (rpte.ClassReasonRule("threshold"), "for models of one score"),
-            (rpte.ClassReasonRule(against="tulip"), "'tulip' is not a class"),
-            (rpte.ClassReasonRule("worst"), "must be one of"),
-            (rpte.ClassReasonRule(most=0), "at least one reason"),
+            ({"reference": "threshold"}, "for models of one score"),
+            ({"against": "tulip"}, "'tulip' is not a class"),
+            ({"reference": "worst"}, "must be one of"),
+            ({"most": 0}, "at least one reason"),
+            ({"adverse": "rose"}, "adverse is for models of one score"),
+            ({"threshold": 0.5}, "threshold is for models of one score"),
         ],
     )
-    def test_what_has_no_meaning_is_refused(self, rule, words):
+    def test_what_has_no_meaning_is_refused(self, asked, words):
         with pytest.raises(InputError, match=words):
-            rpte.class_reasons(flower_model(), flowers()[0], rule)
+            rpte.reason_rule(flower_model(), **asked)
 
-    def test_rules_of_one_score_say_what_to_use_instead(self):
-        with pytest.raises(InputError, match="tells 3 classes; use class_reasons"):
-            rpte.reason_rule(flower_model())
+    def test_a_rule_of_other_classes_is_refused(self):
+        rule = rpte.ReasonRule(against="tulip")
+        with pytest.raises(InputError, match="'tulip' is not a class"):
+            rpte.reason_codes(flower_model(), flowers()[0], rule)
+
+    def test_old_names_warn(self):
+        with pytest.warns(FutureWarning, match="is now rpte.reason_rule"):
+            rule = rpte.ClassReasonRule("best", "rose", 2, 0.1)
+        model = flower_model()
+        assert rule == rpte.reason_rule(model, "best", against="rose", most=2, least=0.1)
+        with pytest.warns(FutureWarning, match="is now rpte.reason_codes"):
+            assert rpte.class_reasons is rpte.reason_codes
+
+    def test_rules_of_one_score_have_no_class_to_compare_with(self):
+        model, _, _ = number_model("squared_error")
+        with pytest.raises(InputError, match="for models of several classes"):
+            rpte.reason_rule(model, against="rose")
 
 
 def resealed(path, target, line, change):
@@ -101,7 +117,7 @@ class TestDecisions:
         model, (X, _) = flower_model(), flowers()
         path = tmp_path_factory.mktemp("decisions") / "log.jsonl"
         rpte.append_decisions(path, model, X[:40], when=WHEN, ids=list(range(40)))
-        rule = rpte.ClassReasonRule("best", "rose", 2, 0.1)
+        rule = rpte.reason_rule(model, "best", against="rose", most=2, least=0.1)
         rpte.append_decisions(path, model, X[40:60], rule, when=WHEN)
         return path
 
@@ -174,10 +190,10 @@ class TestDecisions:
     def test_rules_and_numbers_of_other_models_are_refused(self):
         model, (X, _) = flower_model(), flowers()
         other, cells, _ = number_model("squared_error")
-        with pytest.raises(InputError, match="give a ClassReasonRule"):
+        with pytest.raises(InputError, match="the rule is for one score"):
             list(rpte.decide(model, X, rpte.reason_rule(other)))
-        with pytest.raises(InputError, match="one that `reason_rule` makes"):
-            list(rpte.decide(other, cells, rpte.ClassReasonRule()))
+        with pytest.raises(InputError, match="the rule is for several classes"):
+            list(rpte.decide(other, cells, rpte.reason_rule(model)))
         with pytest.raises(InputError, match="for models of numbers; this tells classes"):
             list(rpte.decide(model, X, exposure=np.ones(len(X))))
 

@@ -11,7 +11,7 @@ import pytest
 import rpte
 from export_models import NUMBERS, model_with, number_model
 from model_files import NAMES, stored
-from rpte.audit.decisions.reasons import Catalogue, catalogue_template, read_catalogue
+from rpte.audit.decisions.catalogue import Catalogue, catalogue_template, read_catalogue
 from rpte.columns.kinds import Interval, Value
 from rpte.errors import InputError
 from rpte.model.file import from_dict

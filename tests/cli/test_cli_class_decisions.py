@@ -63,7 +63,7 @@ def test_a_goal_that_is_none_is_refused(folder, options, words):
 
 def test_reasons_are_against_the_next_class_or_a_named_one(folder):
     told = json.loads(run("reasons", folder, "--row", 1, "--row", 2, "--json").stdout)
-    wanted = rpte.class_reasons(flower_model(), flowers()[0][:2])
+    wanted = rpte.reason_codes(flower_model(), flowers()[0][:2])
     assert [(each["class"], each["against"]) for each in told] == [
         (each.chosen, each.against) for each in wanted
     ]

@@ -95,7 +95,7 @@ def results(task, folder):
         found["between"] = model.between(*model.classes[:2])
         found["counterfactuals"] = model.counterfactuals(one, to=_other(model, one))
         found["what_if"] = model.what_if(one, {"late": 0.5})
-        found["reasons"] = rpte.class_reasons(model, few)
+        found["reasons"] = rpte.reason_codes(model, few)
         found["reason"] = found["reasons"][0]
         found["bootstrap"] = rpte.bootstrap(model, X, y, n=20)
         found["terms"] = found["bootstrap"].terms(label=model.classes[0])
@@ -202,9 +202,9 @@ def test_the_walk_leaves_no_public_method_of_a_model_out(task, folder):
 
 def test_every_public_name_was_called(folder):
     called = {name for task in TASKS for name in results(task, folder)}
-    called |= {"bootstrap", "class_reasons", "alternatives"}
+    called |= {"bootstrap", "alternatives"}
     made_below = {
-        "Actions", "Catalogue", "ClassReasonRule", "Labelled", "Limits", "Progress", "ReasonRule",
+        "Actions", "Catalogue", "Labelled", "Limits", "Progress", "ReasonRule",
         "decide", "read_catalogue", "read_table",
     }  # fmt: skip
     names = {n for n in rpte.__all__ if not isinstance(getattr(rpte, n), ModuleType)}
@@ -220,7 +220,7 @@ def test_what_users_make_is_shown():
         rpte.Limits(monotone={"age": "increasing"}, exclude=HOSTILE),
         rpte.Actions(keep=HOSTILE, one_way={"income": "increase"}),
         rpte.Catalogue({HOSTILE[0]: {"code": "R1", "sentence": HOSTILE[1]}}),
-        rpte.ClassReasonRule(against=HOSTILE[0]),
+        rpte.ReasonRule(against=HOSTILE[0]),
         rpte.Labelled(X, y),
         rpte.Progress(HOSTILE[0], 0.5, 1.0),
         RPTEClassifier(),

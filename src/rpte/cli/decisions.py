@@ -11,14 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from rpte.audit.decisions import reasons as principal
-from rpte.audit.decisions.class_reasons import ClassReasonRule, class_reasons
+from rpte.audit.decisions.catalogue import Catalogue, Reason, catalogue_template, read_catalogue
 from rpte.audit.decisions.decide import append_decisions, check_log
 from rpte.audit.decisions.replay import Replay
 from rpte.audit.decisions.replay import replay as computed_again
 from rpte.audit.edits import Labelled
 from rpte.audit.edits import edit as edited_by
 from rpte.cli import options as opt
-from rpte.cli.class_reasons import class_rule, show_class_reasons
+from rpte.cli.classes import named_class
 from rpte.cli.options import (
     MaybePath,
     Names,
@@ -45,7 +45,6 @@ from rpte.cli.terminal import FAILED, console, plain, print_json, say, table_of
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel
 from rpte.model.file import AnyModel, load_one
-from rpte.model.model import Model
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget, Target
 from rpte.utils.arrays import Array, Index
@@ -59,6 +58,7 @@ COMPARED = {
     "best": "the best that anybody can have",
     "threshold": "the cases that pass next to the threshold",
 }
+OF_CLASSES = {"mean": COMPARED["mean"], "best": "the case that speaks least for it"}
 METRICS = {
     "log_loss": "log-loss",
     "brier": "Brier score",
@@ -151,23 +151,23 @@ def reasons(
     ids = rows.ids(id_column)[1]
     places = _places(ids, row)
     more = not row and len(ids) > ROWS_SHOWN
-    if isinstance(loaded, ClassesModel) and isinstance(rule, ClassReasonRule):
-        told = class_reasons(loaded, rows.inputs.take(places), rule, said)
-        show_class_reasons([(ids[p], t) for p, t in zip(places, told, strict=True)], rule, as_json)
-        _say_more(more and not as_json, len(ids))
-        return
-    assert isinstance(loaded, Model)
-    assert isinstance(rule, principal.ReasonRule)
     of_cases = {role: values[places] for role, values in given.items()}
     found = principal.reason_codes(loaded, rows.inputs.take(places), rule, said, **of_cases)
     shown = [(ids[place], reasons) for place, reasons in zip(places, found, strict=True)]
     if as_json:
-        print_json([{"case": case, "reasons": list(map(asdict, found))} for case, found in shown])
+        print_json([{"case": case, **_plain(found)} for case, found in shown])
         return
     screen = console()
     screen.print(_reasons_title(loaded, rule), soft_wrap=True)
     screen.print(_reasons_view(loaded, rule, shown))
     _say_more(more, len(ids))
+
+
+def _plain(found: Any) -> dict[str, Any]:
+    """Return the reasons of a case as plain values."""
+    if isinstance(found, principal.ClassReasons):
+        return found.to_dict()
+    return {"reasons": list(map(asdict, found))}
 
 
 def _say_more(more: bool, cases: int) -> None:
@@ -190,8 +190,11 @@ def _given(
     return {**known, **asked_at(model, rows, None, strata)}
 
 
-def _reasons_title(model: Model, rule: principal.ReasonRule) -> str:
+def _reasons_title(model: AnyModel, rule: principal.ReasonRule) -> str:
     """Say what counts against cases, and how it is measured."""
+    if isinstance(model, ClassesModel):
+        compared = OF_CLASSES[rule.reference]
+        return f"Why the class and not the other, in log odds against {compared}"
     target, compared = model.target, COMPARED[rule.reference]
     if isinstance(target, SurvivalTarget):
         what = f"{rule.adverse} hazard of {target.outcome}, as factors"
@@ -202,9 +205,9 @@ def _reasons_title(model: Model, rule: principal.ReasonRule) -> str:
     return f"What makes for a {rule.adverse} {target.mean_text}, {unit} against {compared}"
 
 
-def _weight_text(model: Model, rule: principal.ReasonRule, reason: principal.Reason) -> str:
+def _weight_text(model: AnyModel, rule: principal.ReasonRule, reason: Reason) -> str:
     """Say what a reason weighs: of a number, what it does to the mean, or to the hazard."""
-    if isinstance(model.target, Target):
+    if isinstance(model, ClassesModel) or isinstance(model.target, Target):
         return f"{reason.weight:+.4g}"
     effect = model.loss.effect(rule.sign(model) * reason.weight)
     return f"x{effect:.4g}" if model.target.multiplies else f"{effect:+.4g}"
@@ -212,7 +215,7 @@ def _weight_text(model: Model, rule: principal.ReasonRule, reason: principal.Rea
 
 def _rule(
     model: AnyModel, rows: Rows, reference: str, catalogue: Path | None, **asked: Any
-) -> tuple[principal.ReasonRule | ClassReasonRule, principal.Catalogue]:
+) -> tuple[principal.ReasonRule, Catalogue]:
     """Return how reasons are found, and the catalogue that says them."""
     if reference not in principal.REFERENCES:
         known = ", ".join(principal.REFERENCES)
@@ -222,26 +225,35 @@ def _rule(
     timed = isinstance(model.target, SurvivalTarget) and asked["threshold"] is not None
     if timed and horizon is None:
         raise InputError("--horizon: say at which time --threshold is the survival")
-    rule: principal.ReasonRule | ClassReasonRule
     if isinstance(model, ClassesModel):
-        del asked["horizon"]
-        rule = class_rule(model, reference, against, **asked)
+        _refuse_of_one_score(asked)
+        asked["against"] = named_class(model, "--against", against)
     elif against is not None:
         raise InputError("--against is for models of several classes; this one has one score")
-    else:
-        cases = rows.inputs if reference == "threshold" else None
-        found: Any = reference
-        rule = principal.reason_rule(model, found, cases=cases, **asked)
+    elif reference == "threshold":
+        asked["cases"] = rows.inputs
+    found: Any = reference
+    rule = principal.reason_rule(model, found, **asked)
     if catalogue is None:
-        return rule, principal.Catalogue()
-    return rule, principal.read_catalogue(catalogue, model)
+        return rule, Catalogue()
+    return rule, read_catalogue(catalogue, model)
+
+
+def _refuse_of_one_score(asked: dict[str, Any]) -> None:
+    """Refuse options that rules of several classes do not have."""
+    for name in ("adverse", "threshold"):
+        if asked[name] is not None:
+            raise InputError(
+                f"--{name} is for models of one score; of several classes reasons say why the one "
+                "predicted and not the next, or not --against"
+            )
 
 
 def _write_template(model: Path, output: Path | None) -> None:
     if output is not None and output.is_file() and not is_stream(output):
         raise InputError(f"{output} is there already; give another name, so that nothing is lost")
     check_output(output)
-    text = principal.catalogue_template(load_one(model, "rpte reasons --template"))
+    text = catalogue_template(load_one(model, "rpte reasons --template"))
     if output is None:
         typer.echo(text, nl=False)
         return
@@ -260,18 +272,21 @@ def _places(ids: Sequence[Any], asked: Names) -> Index:
 
 
 def _reasons_view(
-    model: Model,
-    rule: principal.ReasonRule,
-    shown: list[tuple[Any, tuple[principal.Reason, ...]]],
+    model: AnyModel, rule: principal.ReasonRule, shown: list[tuple[Any, Any]]
 ) -> Table:
-    view = table_of(("case", ">weighs", "code", "reason", "component"))
-    for case, reasons in shown:
+    """Return a line for each reason; of several classes with the class and the one compared."""
+    several = isinstance(model, ClassesModel)
+    classes = ("class", "against") if several else ()
+    view = table_of(("case", *classes, ">weighs", "code", "reason", "component"))
+    for case, told in shown:
+        head = (str(case), str(told.chosen), str(told.against)) if several else (str(case),)
+        reasons = told.reasons if several else told
         if not reasons:
-            view.add_row(str(case), "", "", Text("none", "dim"), "")
+            view.add_row(*head, "", "", Text("none", "dim"), "")
         for place, reason in enumerate(reasons):
-            first = "" if place else str(case)
+            first = ("",) * len(head) if place else head
             weight = _weight_text(model, rule, reason)
-            view.add_row(first, weight, reason.code, reason.sentence, reason.component)
+            view.add_row(*first, weight, reason.code, reason.sentence, reason.component)
     return view
 
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from rpte.audit.decisions import reasons as principal
+from rpte.audit.decisions.catalogue import Catalogue, Reason, read_catalogue
 from rpte.errors import InputError
 from rpte.export.fixed import Fixed
 from rpte.export.form import Form, Line, Node, apply
@@ -49,9 +50,9 @@ def settle(form: Form, options: Options) -> dict[str, Any]:
     """Return the options with the catalogue itself in place of its file, and numbers read."""
     settled = dict(options)
     given = settled["catalogue"]
-    if given is not None and not isinstance(given, (principal.Catalogue, Mapping)):
-        given = principal.read_catalogue(given, form.one_score(WHAT))
-    entries = given.entries if isinstance(given, principal.Catalogue) else given
+    if given is not None and not isinstance(given, (Catalogue, Mapping)):
+        given = read_catalogue(given, form.one_score(WHAT))
+    entries = given.entries if isinstance(given, Catalogue) else given
     settled["catalogue"] = entries and {name: dict(entry) for name, entry in entries.items()}
     if isinstance(settled["threshold"], str):
         try:
@@ -92,10 +93,10 @@ def check(form: Form, options: Options) -> None:
 
 def candidates(form: Form, options: Options) -> list[Candidate]:
     """Return the variables that may be reasons: by component in file order, then by name."""
-    catalogue, found = principal.Catalogue(options["catalogue"] or {}), []
+    catalogue, found = Catalogue(options["catalogue"] or {}), []
     for component in form.model.components:
         for source in component.sources:
-            bare = principal.Reason(source, component.name, "", "", 0.0, 0.0)
+            bare = Reason(source, component.name, "", "", 0.0, 0.0)
             there, gone = catalogue.said(bare, ()), catalogue.said(bare, (source,))
             others = _alternatives(form, component, source) if len(component.sources) > 1 else ()
             said = (there.code, there.sentence, gone.sentence)
@@ -126,7 +127,7 @@ def same_reasons(form: Form, options: Options, X: Any, told: Sequence[Sequence[A
     none. Another order is an error unless it is for a tie that rounding decides.
     """
     model, rule = form.one_score(WHAT), rule_of(form, options)
-    catalogue = principal.Catalogue(options["catalogue"] or {})
+    catalogue = Catalogue(options["catalogue"] or {})
     truth = principal.reason_codes(model, read_silently(model, X), rule, catalogue)
     for row, (reasons, found) in enumerate(zip(truth, told, strict=True)):
         wanted: list[tuple[Any, ...]] = [(r.code, r.sentence, r.weight) for r in reasons]

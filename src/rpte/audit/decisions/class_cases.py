@@ -1,7 +1,7 @@
 """What a log records of a case of several classes: its class, and the scores of all.
 
 Contributions are those to the difference of the score of the class given and the one that it is
-compared with; see `class_reasons`.
+compared with; see `reason_codes`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from rpte.audit.decisions.class_reasons import ClassReasonRule, compared, pair_reasons
+from rpte.audit.decisions.reasons import compared, pair_reasons
 from rpte.audit.decisions.records import Record, Run, component_record
 from rpte.model.classes import ClassesModel
 from rpte.table.inputs import Inputs
@@ -20,7 +20,6 @@ def class_cases(run: Run, inputs: Inputs, read: list[Mapping[str, Any]]) -> Iter
     """Yield what is known of cases; `read` says what the model read of each."""
     model, rule = run.model, run.rule
     assert isinstance(model, ClassesModel)
-    assert isinstance(rule, ClassReasonRule)
     score = model.score(inputs)
     p = model.loss.response(score.T).T
     found: dict[int, Record] = {}

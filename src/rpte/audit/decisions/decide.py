@@ -14,15 +14,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from rpte.audit.decisions.catalogue import Catalogue, read_variables
 from rpte.audit.decisions.class_cases import class_cases
-from rpte.audit.decisions.class_reasons import ClassReasonRule
-from rpte.audit.decisions.reasons import (
-    Catalogue,
-    ReasonRule,
-    read_variables,
-    reason_codes,
-    reason_rule,
-)
+from rpte.audit.decisions.reasons import ReasonRule, reason_codes, reason_rule
 from rpte.audit.decisions.records import (
     FORMAT,
     VERSION,
@@ -55,7 +49,6 @@ IN_MEMORY = 2**26  # bytes of a run that wait in memory for the lock, beyond it 
 LONGEST_FIRST = 2**20  # bytes in which a first line has to end
 CLOSING = b'{"record":"end",'
 
-AnyRule = ReasonRule | ClassReasonRule
 Cells = Mapping[str, Sequence[Any]]
 Beside = Mapping[str, Array]  # exposures, offsets and strata, where there are any
 
@@ -63,7 +56,7 @@ Beside = Mapping[str, Array]  # exposures, offsets and strata, where there are a
 def decide(
     model: AnyModel,
     X: Any,
-    rule: AnyRule | None = None,
+    rule: ReasonRule | None = None,
     catalogue: Catalogue | None = None,
     *,
     ids: Sequence[Any] | None = None,
@@ -78,9 +71,9 @@ def decide(
     ----------
     model : Model or ClassesModel
     X : table of shape (n_rows, n_columns)
-    rule : ReasonRule or ClassReasonRule, optional
+    rule : ReasonRule, optional
         From `reason_rule`; if None, against the training mean, the positive class (of a number a
-        high mean) adverse. Of several classes a `ClassReasonRule`.
+        high mean) adverse.
     catalogue : Catalogue, optional
     ids : one per row, optional
         What the cases are called elsewhere.
@@ -113,7 +106,7 @@ def decide(
 def decisions(
     model: AnyModel,
     X: Any,
-    rule: AnyRule | None,
+    rule: ReasonRule | None,
     catalogue: Catalogue | None,
     ids: Sequence[Any] | None,
     when: str | None,
@@ -131,22 +124,11 @@ def decisions(
     if ids is not None and len(ids) != inputs.n_rows:
         raise InputError(f"{len(ids)} ids for {inputs.n_rows} cases; give one per case")
     when = recorded_time(when)
-    used = _used_rule(model, rule), catalogue or Catalogue()
+    rule = reason_rule(model) if rule is None else rule.checked(model)
+    used = rule, catalogue or Catalogue()
     beside = _beside(model, used[0], X, inputs.n_rows, given)
     run = Run(model, *used, ids is not None, when, tuple(beside))
     return run, _in_blocks(run, inputs, cells, ids, beside)
-
-
-def _used_rule(model: AnyModel, rule: AnyRule | None) -> AnyRule:
-    """Return the rule of reasons; refuse one that is not for the model."""
-    if isinstance(model, ClassesModel):
-        found = ClassReasonRule() if rule is None else rule
-        if not isinstance(found, ClassReasonRule):
-            raise InputError("the rule is for one score; of several classes give a ClassReasonRule")
-        return found.checked(model)
-    if isinstance(rule, ClassReasonRule):
-        raise InputError("the rule is for several classes; give one that `reason_rule` makes")
-    return rule or reason_rule(model)
 
 
 def _texts(given: Mapping[str, Any]) -> list[str]:
@@ -155,14 +137,13 @@ def _texts(given: Mapping[str, Any]) -> list[str]:
 
 
 def _beside(
-    model: AnyModel, rule: AnyRule, X: Any, n_rows: int, given: Mapping[str, Any]
+    model: AnyModel, rule: ReasonRule, X: Any, n_rows: int, given: Mapping[str, Any]
 ) -> Beside:
     """Return exposures, offsets and strata that are given, (n_rows,) each; refuse bad ones."""
     found = {role: named(X, value) for role, value in given.items() if value is not None}
     if isinstance(model, ClassesModel):
         check_no_beside(found)
         return {}
-    assert isinstance(rule, ReasonRule)
     beside: dict[str, Array] = {
         role: per_row(values, n_rows, role) for role, values in found.items() if role != "strata"
     }
@@ -193,7 +174,6 @@ def full_cases(
         yield from class_cases(run, inputs, read)
         return
     rule, given = run.rule, beside or {}
-    assert isinstance(rule, ReasonRule)
     model = rule.asked(run.model)
     reasons = reason_codes(model, inputs, rule, run.catalogue, **given)
     response = model.target.mean(model.score(inputs), **given)
@@ -272,7 +252,7 @@ def append_decisions(
     path: str | Path,
     model: AnyModel,
     X: Any,
-    rule: AnyRule | None = None,
+    rule: ReasonRule | None = None,
     catalogue: Catalogue | None = None,
     *,
     ids: Sequence[Any] | None = None,

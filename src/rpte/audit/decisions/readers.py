@@ -12,15 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from rpte.audit.decisions.class_reasons import ClassReasonRule
+from rpte.audit.decisions.catalogue import Catalogue, read_variables
 from rpte.audit.decisions.decide import BLOCK, full_cases, read_cells
-from rpte.audit.decisions.reasons import (
-    REFERENCES,
-    Catalogue,
-    ReasonRule,
-    read_variables,
-    reason_rule,
-)
+from rpte.audit.decisions.reasons import OF_CLASSES, REFERENCES, ReasonRule, reason_rule
 from rpte.audit.decisions.records import FORMAT, Record, Run
 from rpte.errors import InputError, ModelFileError
 from rpte.model.classes import ClassesModel
@@ -106,26 +100,21 @@ class LogReader(ABC):
 
     def use(self, rule: Record, catalogue: Record, **options: Any) -> None:
         """Compute from now on by these rules; the reference, where the model alone gives it."""
-        kind = ClassReasonRule if isinstance(self.model, ClassesModel) else ReasonRule
-        names = {each.name for each in fields(kind)}
+        several = isinstance(self.model, ClassesModel)
+        of_one = {each.name for each in fields(ReasonRule)} - {"against"}
+        names = set(OF_CLASSES) if several else of_one
         fits = names - OPTIONAL <= rule.keys() <= names
-        found = kind(**rule) if fits else None
+        found = ReasonRule(**rule) if fits else None
         if found is None or not self._is_rule(found):
             self.find("the rule of reasons is not one that this model gives")
             self.run = None
             return
         self.run = Run(self.model, found, Catalogue(catalogue), **options)
 
-    def _is_rule(self, rule: ReasonRule | ClassReasonRule) -> bool:
-        if isinstance(self.model, ClassesModel):
-            try:
-                return isinstance(rule, ClassReasonRule) and rule.checked(self.model) == rule
-            except InputError:
-                return False
-        assert isinstance(rule, ReasonRule)
+    def _is_rule(self, rule: ReasonRule) -> bool:
         if rule.reference == "threshold":
             return rule.values.keys() == {component.name for component in self.model.components}
-        names = ("adverse", "most", "threshold", "least", "horizon")
+        names = ("adverse", "most", "threshold", "least", "horizon", "against")
         options: dict[str, Any] = {name: getattr(rule, name) for name in names}
         try:
             return reason_rule(self.model, rule.reference, **options) == rule

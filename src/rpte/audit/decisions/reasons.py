@@ -9,31 +9,35 @@ names one variable. A component of one variable gives its whole gap to it; a com
 shares its gap among them in proportion to what each could have improved alone, all others as they
 are. The gaps are exact; the shares within a component are a stated convention.
 
+Of several classes, reasons say why a case is given one class, that of the largest score (of equal
+ones the first in the file), and not another: the next one, or one that the rule names. What speaks
+for the one given, of the two, is weighed as what counts against a case of two classes.
+
 What weighs less than a twentieth of the first reason is no principal one and is not told.
 Ties: the component that stands first in the file, then the name of the variable. A variable that
 the case does not have is a reason like any other, said with its sentence for missing values.
-
-A user's catalogue, a TOML file, gives the code and the sentence that a variable is told with.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from itertools import product
 from operator import add
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from rpte.errors import InputError, did_you_mean
+from rpte.audit.decisions.catalogue import Catalogue, Reason
+from rpte.errors import InputError
+from rpte.model.classes import ClassesModel
 from rpte.model.file import AnyModel
-from rpte.model.given import model_of, one_score_model
+from rpte.model.given import scored_model
 from rpte.model.grid import changed, grid, rows_of
-from rpte.model.model import Label, Model
+from rpte.model.labels import Label
+from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import Target
@@ -41,9 +45,8 @@ from rpte.model.versions import without
 from rpte.table.column import MISSING
 from rpte.table.inputs import Inputs
 from rpte.table.numbers import named
-from rpte.utils.arrays import Floats, Mask
+from rpte.utils.arrays import Floats, Index, Mask
 from rpte.utils.records import ShownFields
-from rpte.utils.toml import quoted, read_toml
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,24 +57,29 @@ REFERENCES = ("mean", "best", "threshold")
 MOST, LEAST = 4, 0.05
 NEAREST = 100  # passing cases next to the threshold whose mean is the reference
 LARGEST_GRID = 200_000
-ENTRY_KEYS = ("code", "sentence", "missing")
-TEMPLATE_HEAD = """\
-# What a person is told when a variable is among the principal reasons.
-# code: any short code. sentence: said when the variable weighs against the case.
-# missing: said instead when the case has no value for it.
-"""
+OF_CLASSES = ("reference", "against", "most", "least")  # what a rule of several classes has
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Reason(ShownFields):
-    """One principal reason; code and sentence are from the catalogue."""
+@dataclass(frozen=True, slots=True)
+class ClassReasons:
+    """Why a case is given one class and not another, the weightiest reason first."""
 
-    source: str  # the variable that the reason names
-    component: str
-    code: str
-    sentence: str
-    weight: float  # the variable's share of the gap, in units of the score, against the case
-    gap: float  # what the whole component adds against the case, compared with the reference
+    chosen: Label
+    against: Label
+    reasons: tuple[Reason, ...]
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.results import class_reasons_html
+
+        return class_reasons_html(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the reasons as plain JSON values."""
+        return {
+            "class": self.chosen,
+            "against": self.against,
+            "reasons": [asdict(reason) for reason in self.reasons],
+        }
 
 
 class CaseReasons(list[T]):
@@ -106,46 +114,15 @@ def _told(reasons: Any) -> tuple[Reason, ...]:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Catalogue(ShownFields):
-    """Codes and sentences by variable.
-
-    Parameters
-    ----------
-    entries : mapping from variable to {"code", "sentence", "missing"}
-        A variable that is not here is said by its name.
-
-    Examples
-    --------
-    >>> import rpte
-    >>> X = {"debt": [1.0, 2.0, 3.0, 4.0] * 10}
-    >>> model = rpte.RPTEClassifier(l1="4/n").fit(X, ["paid", "paid", "lost", "lost"] * 10).model_
-    >>> catalogue = rpte.Catalogue({"debt": {"code": "R1", "sentence": "Your debts are high"}})
-    >>> rule = rpte.reason_rule(model, adverse="lost")
-    >>> [(told.code, told.sentence) for told in rpte.reason_codes(model, X, rule, catalogue)[3]]
-    [('R1', 'Your debts are high')]
-    """
-
-    entries: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-
-    def said(self, reason: Reason, missing: Collection[str]) -> Reason:
-        """Return a reason with its code and sentence."""
-        entry = self.entries.get(reason.source, {})
-        gone = reason.source in missing
-        sentence = entry.get("missing" if gone else "sentence", "")
-        plain = f"{reason.source} is missing" if gone else reason.source
-        return replace(reason, code=entry.get("code", ""), sentence=sentence or plain)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
 class ReasonRule(ShownFields):
     """How reasons are found; made by `reason_rule`, which says what the parameters are.
 
     Parameters
     ----------
-    adverse, reference, most, threshold, least, horizon
-        As in `reason_rule`.
+    adverse, reference, most, threshold, least, horizon, against
+        As in `reason_rule`; `adverse` is None of several classes, where none counts against a case.
     values : mapping from component to float
-        What each component adds to the score of the reference.
+        What each component adds to the score of the reference; empty of several classes.
 
     Examples
     --------
@@ -157,18 +134,31 @@ class ReasonRule(ShownFields):
     ('lost', 'mean', 0.5)
     """
 
-    adverse: Label
-    reference: Reference
-    values: Mapping[str, float]
+    adverse: Label | None = None
+    reference: Reference = "mean"
+    values: Mapping[str, float] = field(default_factory=dict)
     most: int = MOST
     threshold: float | None = None
     least: float = LEAST
     horizon: float | None = None
+    against: Label | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rule as plain values; a horizon where it has one."""
-        found = {**asdict(self), "values": dict(self.values)}
+        if self.adverse is None:
+            return {name: getattr(self, name) for name in OF_CLASSES}
+        found = {**without(asdict(self), "against"), "values": dict(self.values)}
         return found if self.horizon is not None else without(found, "horizon")
+
+    def checked(self, model: AnyModel) -> ReasonRule:
+        """Return the rule; refuse it where it is not for the number of scores of a model."""
+        several = isinstance(model, ClassesModel)
+        if several != (self.adverse is None):
+            kind = "one score" if several else "several classes"
+            raise InputError(
+                f"the rule is for {kind}; give one that `reason_rule` makes of the model"
+            )
+        return _checked(model, self) if isinstance(model, ClassesModel) else self
 
     def asked(self, model: Model) -> Model:
         """Return a model with the response that the rule decides on: survival at its horizon."""
@@ -188,7 +178,7 @@ class ReasonRule(ShownFields):
 
 
 def reason_rule(
-    model: Model,
+    model: AnyModel,
     reference: Reference = "mean",
     *,
     adverse: Label | None = None,
@@ -200,12 +190,15 @@ def reason_rule(
     offset: Any = None,
     horizon: float | None = None,
     strata: Any = None,
+    against: Label | None = None,
 ) -> ReasonRule:
     """Return how reasons are to be found.
 
     Parameters
     ----------
-    model : Model
+    model : Model or ClassesModel
+        Of several classes there are `reference` ("mean" or "best", of the difference of two
+        scores), `most`, `least` and `against`.
     reference : {"mean", "best", "threshold"}
         "mean": the training mean of each component, as stored in the file. "best": the least
         that a component can add against anybody (over `rpte.model.grid`). "threshold": the
@@ -231,6 +224,9 @@ def reason_rule(
         Of a time until an event: when survival is asked for.
     strata : per row of `cases`, or the name of a column, optional
         Where the model has several baselines.
+    against : class, optional
+        Of several classes, the one that a case is compared with; that of the second largest score
+        if None, and for cases that are given this class.
 
     Examples
     --------
@@ -241,7 +237,15 @@ def reason_rule(
     >>> [[told.source for told in case] for case in rpte.reason_codes(model, X, rule)[:4]]
     [[], [], ['debt'], ['debt']]
     """
-    model = one_score_model(model, "reason_rule", "class_reasons")
+    model = scored_model(model, "reason_rule")
+    if isinstance(model, ClassesModel):
+        given = {"adverse": adverse, "threshold": threshold, "cases": cases, "horizon": horizon}
+        given |= {"exposure": exposure, "offset": offset, "strata": strata}
+        _refuse_of_classes([name for name, value in given.items() if value is not None])
+        return _checked(model, rule_of_classes(reference, against, most, least))
+    if against is not None:
+        raise InputError("against is for models of several classes; this one has one score")
+    assert isinstance(model, Model)
     model = model if horizon is None else model.at_horizon(horizon)
     label = _side(model, adverse)
     if reference not in REFERENCES:
@@ -264,6 +268,38 @@ def reason_rule(
     return replace(rule, values=means)
 
 
+def _refuse_of_classes(given: list[str]) -> None:
+    """Refuse what rules of several classes do not have."""
+    if given:
+        raise InputError(
+            f"{given[0]} is for models of one score; of several classes reasons say why the one "
+            "predicted and not the next, or not `against`"
+        )
+
+
+def rule_of_classes(
+    reference: Reference = "mean",
+    against: Label | None = None,
+    most: int = MOST,
+    least: float = LEAST,
+) -> ReasonRule:
+    """Return a rule of several classes, not yet checked; it was called `ClassReasonRule`."""
+    return ReasonRule(reference=reference, most=most, least=least, against=against)
+
+
+def _checked(model: ClassesModel, rule: ReasonRule) -> ReasonRule:
+    """Return a rule of several classes; refuse what does not go with the model."""
+    if rule.reference == "threshold":
+        raise InputError(
+            "reference='threshold' is for models of one score; of several classes it is 'mean' "
+            "or 'best'"
+        )
+    if rule.against is not None:
+        model.target.place(rule.against)
+    reason_rule(model.between(*model.classes[:2]), rule.reference, most=rule.most, least=rule.least)
+    return rule
+
+
 def _side(model: Model, adverse: Label | None) -> Label:
     """Return what counts against a case, as the target calls it."""
     sides = model.target.sides
@@ -279,7 +315,7 @@ def _side(model: Model, adverse: Label | None) -> Label:
 
 
 def reason_codes(
-    model: Model,
+    model: AnyModel,
     X: Any,
     rule: ReasonRule | None = None,
     catalogue: Catalogue | None = None,
@@ -287,16 +323,19 @@ def reason_codes(
     exposure: Any = None,
     offset: Any = None,
     strata: Any = None,
-) -> CaseReasons[tuple[Reason, ...]]:
+) -> CaseReasons[Any]:
     """Return the principal reasons of each row, the weightiest first.
+
+    Of each row a tuple of `Reason`. Of several classes they are `ClassReasons`: its class, the one
+    that it is compared with, and the reasons for the first and not the other.
 
     Parameters
     ----------
-    model : Model
+    model : Model or ClassesModel
     X : table of shape (n_rows, n_columns)
     rule : ReasonRule, optional
         From `reason_rule`; if None, against the training mean, the positive class (of a number a
-        high mean) adverse.
+        high mean) adverse; of several classes also against the class of the second largest score.
     catalogue : Catalogue, optional
         Codes and sentences by variable; if None, the names of variables.
     exposure, offset : per row, or names of columns of `X`, optional
@@ -313,13 +352,27 @@ def reason_codes(
     >>> rule = rpte.reason_rule(clf.model_, adverse="lost")
     >>> [reason.source for reason in rpte.reason_codes(clf.model_, X, rule)[3]]
     ['debt']
+    >>> X = {"length": [1.0, 5.0, 9.0] * 12, "depth": [2.0, 3.0] * 18}
+    >>> clf = rpte.RPTEClassifier(l1=0.02).fit(X, ["small", "middle", "large"] * 12)
+    >>> told = rpte.reason_codes(clf.model_, X)[2]
+    >>> told.chosen, told.against, [reason.source for reason in told.reasons]
+    ('large', 'middle', ['length'])
     """
-    model = one_score_model(model, "reason_codes", "class_reasons")
-    rule = rule or reason_rule(model)
-    catalogue = catalogue or Catalogue()
-    model = rule.asked(model)
-    inputs = model.read(X)
-    beside = [named(X, each) for each in (exposure, offset, strata)]
+    model = scored_model(model, "reason_codes")
+    rule = reason_rule(model) if rule is None else rule.checked(model)
+    catalogue, inputs = catalogue or Catalogue(), model.read(X)
+    beside = {"exposure": exposure, "offset": offset, "strata": strata}
+    if isinstance(model, ClassesModel):
+        _refuse_of_classes([name for name, value in beside.items() if value is not None])
+        return _reasons_of_classes(model, inputs, rule, catalogue)
+    given = [named(X, each) for each in beside.values()]
+    return _reasons(rule.asked(model), inputs, rule, catalogue, given)
+
+
+def _reasons(
+    model: Model, inputs: Inputs, rule: ReasonRule, catalogue: Catalogue, beside: list[Any]
+) -> CaseReasons[tuple[Reason, ...]]:
+    """Return the reasons of each row, of a model of one score."""
     response = model.target.mean(model.score(inputs), *beside)
     adverse = rule.adverse_cases(model, response)
     weighed = [_weighed(model, component, inputs, rule) for component in model.components]
@@ -332,6 +385,52 @@ def reason_codes(
         gone = {source for source, rows in missing.items() if rows[row]}
         found.append(tuple(catalogue.said(reason, gone) for reason in told))
     return found
+
+
+def _reasons_of_classes(
+    model: ClassesModel, inputs: Inputs, rule: ReasonRule, catalogue: Catalogue
+) -> CaseReasons[ClassReasons]:
+    found: dict[int, ClassReasons] = {}
+    for some in compared(model, model.score(inputs), rule.against):
+        told = pair_reasons(some, inputs.take(some.rows), rule, catalogue)
+        for row, reasons in zip(some.rows.tolist(), told, strict=True):
+            found[row] = ClassReasons(some.chosen, some.against, reasons)
+    return CaseReasons(found[row] for row in range(inputs.n_rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Cases that are given one class and compared with another."""
+
+    rows: Index
+    chosen: Label
+    against: Label
+    pair: Model  # the log odds of the two
+
+
+def compared(model: ClassesModel, score: Floats, against: Label | None) -> Iterator[Compared]:
+    """Yield the cases of scores (n, K) by the class given and the one that it is compared with."""
+    every = np.arange(len(score))
+    chosen = score.argmax(axis=1)
+    others = score.copy()
+    others[every, chosen] = -np.inf
+    next_one = others.argmax(axis=1)
+    if against is not None:
+        place = model.target.place(against)
+        next_one = np.where(chosen == place, next_one, place)
+    for a, b in sorted(set(zip(chosen.tolist(), next_one.tolist(), strict=True))):
+        rows = np.flatnonzero((chosen == a) & (next_one == b))
+        labels = model.classes[a], model.classes[b]
+        yield Compared(rows, *labels, model.between(*labels))
+
+
+def pair_reasons(
+    some: Compared, inputs: Inputs, rule: ReasonRule, catalogue: Catalogue
+) -> CaseReasons[tuple[Reason, ...]]:
+    """Return the reasons of cases for the class that they are given, of two."""
+    asked: dict[str, Any] = {"adverse": some.chosen, "most": rule.most, "least": rule.least}
+    of_two = reason_rule(some.pair, rule.reference, **asked)
+    return _reasons(some.pair, inputs, of_two, catalogue, [])
 
 
 def _weighed(
@@ -418,62 +517,3 @@ def _next_to_threshold(
     nearest = np.sort(against[passing])[::-1][:NEAREST][-1]
     near = inputs.take(passing[against[passing] >= nearest])
     return {c.name: float(np.mean(c.subtotal(near))) for c in model.components}
-
-
-def read_variables(model: AnyModel) -> list[str]:
-    """Return the variables that a model reads, in the order of its schema."""
-    read = set(model.sources)
-    return [name for name in model.schema.names if name in read]
-
-
-def read_catalogue(path: str | Path, model: AnyModel | None = None) -> Catalogue:
-    """Read a catalogue; with a model, refuse variables that it does not know.
-
-    Parameters
-    ----------
-    path : str or Path
-        TOML: one table per variable under ``[reasons]``, such as
-        ``[reasons.age]`` with ``code``, ``sentence`` and ``missing``.
-    model : Model, optional
-
-    Examples
-    --------
-    >>> import rpte, tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "reasons.toml"
-    ...     _ = path.write_text('reasons.debt = {code = "R1", sentence = "Debts are high"}')
-    ...     catalogue = rpte.read_catalogue(path)
-    >>> catalogue.entries["debt"]["code"]
-    'R1'
-    """
-    known = None if model is None else model_of(model, "read_catalogue").schema.names
-    document = read_toml(path)
-    entries = document.get("reasons")
-    if not isinstance(entries, dict) or set(document) != {"reasons"}:
-        raise InputError(
-            f"{path} must hold [reasons] and nothing else; see rpte reasons --template"
-        )
-    for name, entry in entries.items():
-        if not isinstance(entry, dict) or not set(entry) <= set(ENTRY_KEYS):
-            raise InputError(
-                f"{path}: [reasons.{name}] may hold {list(ENTRY_KEYS)} and nothing else"
-            )
-        for key, text in entry.items():
-            if not isinstance(text, str):
-                raise InputError(f"{path}: reasons.{name}.{key} is {text!r}; it must be text")
-        if known is not None and name not in known:
-            hint = did_you_mean(name, known)
-            raise InputError(f"{path}: '{name}' is no variable of the model{hint}; rename it")
-    return Catalogue(entries)
-
-
-def catalogue_template(model: AnyModel) -> str:
-    """Return a catalogue of the variables that a model reads, to be filled in."""
-    lines = [TEMPLATE_HEAD]
-    for number, name in enumerate(read_variables(model), 1):
-        texts = f"R{number:02d}", name, f"{name} is missing"
-        lines.append(f"[reasons.{quoted(name)}]")
-        lines += [f"{key} = {quoted(text)}" for key, text in zip(ENTRY_KEYS, texts, strict=True)]
-        lines.append("")
-    return "\n".join(lines) + "\n"

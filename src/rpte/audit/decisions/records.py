@@ -25,8 +25,8 @@ from functools import cached_property
 from typing import Any
 
 from rpte import __version__
-from rpte.audit.decisions.class_reasons import ClassReasonRule
-from rpte.audit.decisions.reasons import Catalogue, ReasonRule, read_variables
+from rpte.audit.decisions.catalogue import Catalogue, read_variables
+from rpte.audit.decisions.reasons import ReasonRule
 from rpte.errors import InputError
 from rpte.model.classes import ClassesModel
 from rpte.model.explain import ComponentContribution
@@ -108,7 +108,7 @@ class Run:
     """How the decisions of one run are made, and what is written of them."""
 
     model: AnyModel
-    rule: ReasonRule | ClassReasonRule
+    rule: ReasonRule
     catalogue: Catalogue
     has_ids: bool = False
     when: str = ""
