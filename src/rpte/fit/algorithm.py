@@ -7,7 +7,6 @@ from rpte.estimation.candidate import CandidatePenalty
 from rpte.estimation.problem import AnyProblem
 from rpte.estimation.terms import TermSet, choose_terms
 from rpte.fit.assemble import assemble
-from rpte.fit.assemble_classes import assemble_classes
 from rpte.fit.coefficients import Estimate, estimate, estimate_classes
 from rpte.fit.hazards import estimate_hazards, is_out_of_range
 from rpte.fit.structure_learner import Discovery, StructureLearner
@@ -65,7 +64,8 @@ def fit_model(
         terms, start, problem = training.classes_problem(found, terms, start)
         of_classes = estimate_classes(problem, terms, penalty, start)
         record = training.record(found, of_classes, penalty, compared)
-        return assemble_classes(training, of_classes, record)
+        factors, _ = replace(terms, leaves=None).penalties(training.settings.limits)
+        return assemble(training, of_classes.trained(factors), record)
     terms, start, design = training.problem(found, terms, start)
     estimated, penalty = _estimate(training, design, terms, penalty, start)
     record = training.record(found, estimated, penalty, compared)

@@ -1,4 +1,8 @@
-"""From estimated terms to the frozen model: drop what is zero, prune, name, order, bound."""
+"""From estimated terms to the frozen model: drop what is zero, prune, name, order, bound.
+
+The number of scores is an axis: of several classes a term is kept where it says something of any.
+Each score has the same parts, with coefficients and counts of its own.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -6,18 +10,21 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from rpte.columns.units import bound_under, is_active
+from rpte.columns.units import any_active, bound_under, is_active
 from rpte.estimation.block_terms import leaves_of
 from rpte.estimation.ownership import components
 from rpte.fit.coefficients import TrainedTerms
 from rpte.fit.hazards import TableHazards
 from rpte.fit.training import Training
 from rpte.model.certificate import monotone_certificate
+from rpte.model.class_limits import class_certificate
+from rpte.model.class_target import ClassesTarget
+from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.model.survival import SurvivalTarget, steps_of
 from rpte.model.target import AnyTarget
-from rpte.rows.training_rows import taken
+from rpte.rows.training_rows import TrainingRows, taken
 from rpte.structure.tree import Tree
 from rpte.table.table import Table
 from rpte.utils.arrays import Floats
@@ -28,43 +35,85 @@ Counts = tuple[float, float]  # the weight and the events of some rows
 EachBlock = Callable[[Callable[[Table], Any]], Iterator[Any]]  # as `TrainingRows.map`
 
 
-def assemble(training: Training, trained: TrainedTerms, record: dict[str, Any]) -> Model:
+def assemble(
+    training: Training, trained: TrainedTerms, record: dict[str, Any]
+) -> Model | ClassesModel:
     """Build the model that is stored: active terms only, in components that share no source.
 
     `record` is what the file keeps of the search.
     """
-    rows, settings = training.rows, training.settings
-    drawn = _trees(trained)
-    parts: list[Part] = [*(tree.terms for tree in drawn), *_direct(trained)]
-    groups = components([part.sources for part in parts])
-    measured = measure(training.counted.map, drawn, [[parts[i] for i in group] for group in groups])
-    measured.sort(key=lambda group: (-group.spread, group.parts[0].sources))
-    named = name_parts([group.parts for group in measured])
-    means = [mean for group in measured for mean in group.means]
-    names = [part.name for component in named for part in component.parts]
+    named, means, ties = _counted_parts(training, trained)
+    rows, settings, target = training.rows, training.settings, training.predicts
+    shared: dict[str, Any] = {
+        "schema": rows.schema,
+        "ownership": settings.ownership,
+        "settings": settings.to_dict(),
+        "bound": bound_under(rows.schema, settings.to_dict()),
+        "data": training.data,
+    }
+    counts = {"rows": training.counted.total_weight, "distinct_rows": rows.n_rows, "ties": ties}
+    made: Model | ClassesModel
+    if isinstance(target, ClassesTarget):
+        target = replace(target, totals=_totals(rows, len(named)))
+        told = {**counts, "mean_contributions": means, "monotone": [], **record}
+        starts = tuple(trained.intercepts.tolist())
+        made = ClassesModel(
+            target=target, intercepts=starts, by_class=tuple(named), training=told, **shared
+        )
+        return replace(made, training={**told, "monotone": class_certificate(made)})
     target = training.target
-    model = Model(
-        schema=rows.schema,
+    told = {name: target.factor * mean for name, (mean,) in means.items()}
+    made = Model(
         target=target,
-        intercept=float(target.score_of(trained.intercept)),
-        components=tuple(_in_units(target, component) for component in named),
-        ownership=settings.ownership,
-        settings=settings.to_dict(),
-        bound=bound_under(rows.schema, settings.to_dict()),
-        training={
-            "rows": training.counted.total_weight,
-            "distinct_rows": rows.n_rows,
-            "ties": _ties(named, drawn),
-            "mean_contributions": {
-                name: target.factor * mean for name, mean in zip(names, means, strict=True)
-            },
-            **record,
-        },
-        data=training.data,
+        intercept=float(target.score_of(trained.intercepts[0])),
+        components=tuple(_in_units(target, component) for component in named[0]),
+        training={**counts, "mean_contributions": told, **record},
+        **shared,
     )
     if training.hazards is not None:
-        model = with_baseline(model, training.hazards)
-    return replace(model, training={**model.training, "monotone": monotone_certificate(model)})
+        made = with_baseline(made, training.hazards)
+    return replace(made, training={**made.training, "monotone": monotone_certificate(made)})
+
+
+def _counted_parts(
+    training: Training, trained: TrainedTerms
+) -> tuple[list[tuple[Component, ...]], dict[str, list[float]], list[list[str]]]:
+    """Return the components of each score, mean contributions by name of a part, and ties.
+
+    Components stand in the order of how far they move the scores, of several all of them, apart.
+    """
+    drawn, direct = _trees(trained), _direct(trained)
+    by_score: list[list[Part]] = [
+        [*(tree.terms for tree in trees), *terms]
+        for trees, terms in zip(drawn, direct, strict=True)
+    ]
+    groups = components([part.sources for part in by_score[0]])
+    grouped = [[[parts[i] for i in group] for group in groups] for parts in by_score]
+    measured = measure(training.counted.map, drawn, grouped)
+    first = [group.parts[0].sources for group in measured[0]]
+    spread = [_spread(same) for same in zip(*measured, strict=True)]
+    order = sorted(range(len(groups)), key=lambda g: (-spread[g], first[g]))
+    named = [name_parts([found[g].parts for g in order]) for found in measured]
+    means = [[mean for g in order for mean in found[g].means] for found in measured]
+    names = [part.name for component in named[0] for part in component.parts]
+    by_name = zip(names, map(list, zip(*means, strict=True)), strict=True)
+    return named, dict(by_name), _ties(named[0], drawn[0])
+
+
+def _totals(rows: TrainingRows, classes: int) -> tuple[float, ...]:
+    """Return the weight of each class."""
+    found = sum(rows.map(_ClassWeights(classes)))
+    return tuple(np.asarray(found, np.float64).tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class _ClassWeights:
+    """The weight of each class in a block, (classes,)."""
+
+    classes: int
+
+    def __call__(self, block: Table) -> Any:
+        return np.bincount(block.y.astype(np.intp), block.weight, self.classes)
 
 
 def with_baseline(model: Model, hazards: TableHazards) -> Model:
@@ -108,14 +157,14 @@ class Drawn(NamedTuple):
         return replace(self.terms, leaves=leaves)
 
 
-def _trees(trained: TrainedTerms) -> list[Drawn]:
-    """Return the trees that say something."""
-    found, start = [], 0
+def _trees(trained: TrainedTerms) -> list[list[Drawn]]:
+    """Return, for each score, the trees that say something of any, with its coefficients."""
+    found: list[list[Drawn]] = [[] for _ in trained.coefficients]
+    active, start = any_active(trained.coefficients.T), 0
     for t, tree in enumerate(trained.terms.trees):
         rows = slice(start, start + tree.n_leaves)
         start += tree.n_leaves
-        coefficients, factors = trained.coefficients[rows], trained.factors()[rows]
-        idle, group = ~is_active(coefficients), trained.groups(t)
+        idle, group = ~active[rows], trained.groups(t)
         alike = group
         if trained.said is not None:
             if idle.all():
@@ -128,9 +177,10 @@ def _trees(trained: TrainedTerms) -> list[Drawn]:
         pruned, members = tree.merge_leaves(same)
         if pruned is None:
             continue
-        leaves = tuple(made_leaf(coefficients, factors, old) for old in members)
-        groups = [int(group[old[0]]) for old in members]
-        found.append(Drawn(TreeTerms("", pruned, leaves), tree, members, groups))
+        factors, groups = trained.factors()[rows], [int(group[old[0]]) for old in members]
+        for drawn, coefficients in zip(found, trained.coefficients[:, rows], strict=True):
+            leaves = tuple(_leaf(coefficients, factors, old) for old in members)
+            drawn.append(Drawn(TreeTerms("", pruned, leaves), tree, members, groups))
     return found
 
 
@@ -147,25 +197,28 @@ def _ties(named: tuple[Component, ...], drawn: list[Drawn]) -> list[list[str]]:
     return ties
 
 
-def made_leaf(coefficients: Floats, factors: Floats, old: list[int]) -> Leaf:
+def _leaf(coefficients: Floats, factors: Floats, old: list[int]) -> Leaf:
     """Return the leaf that stands for some old ones; its penalty is the sum of theirs."""
     coefficient = float(coefficients[old[0]]) if is_active(coefficients[old[0]]) else 0.0
     return Leaf(coefficient, 0.0, 0.0, float(factors[old].sum()))
 
 
-def _direct(trained: TrainedTerms) -> list[DirectTerm]:
-    """Return the active direct terms, their coefficients in the user's units, not yet counted."""
+def _direct(trained: TrainedTerms) -> list[list[DirectTerm]]:
+    """Return, for each score, the direct terms that are active in any, not yet counted.
+
+    Their coefficients are in the user's units.
+    """
     vocabulary, start = trained.terms.vocabulary, sum(trained.terms.leaf_counts)
-    found = []
-    for d, j in enumerate(trained.terms.direct):
-        coefficient = float(trained.coefficients[start + d])
-        if not is_active(coefficient):
-            continue
+    sizes, factors = trained.coefficients[:, start:], trained.factors()[start:]
+    kept = np.flatnonzero(any_active(sizes.T)).tolist()
+
+    def term(d: int, size: float) -> DirectTerm:
+        j = trained.terms.direct[d]
         scale, centre = float(vocabulary.scale[j]), float(vocabulary.centre[j])
-        factor = float(trained.factors()[start + d])
-        column = vocabulary.columns[j]
-        found.append(DirectTerm("", column, coefficient / scale, centre, scale, 0.0, 0.0, factor))
-    return found
+        column, factor = vocabulary.columns[j], float(factors[d])
+        return DirectTerm("", column, size / scale + 0.0, centre, scale, 0.0, 0.0, factor)
+
+    return [[term(d, float(own[d])) for d in kept] for own in sizes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +230,13 @@ class Measured:
     spread: float  # how far it moves scores apart; components stand in this order
 
 
+def _spread(same: Sequence[Measured]) -> float:
+    """Return how far a component moves scores apart; of several, by the sum of the variances."""
+    if len(same) == 1:
+        return same[0].spread
+    return round(sum(each.spread**2 for each in same), 9)
+
+
 class _BlockSums(NamedTuple):
     """What a block of rows adds to the measure of a component."""
 
@@ -186,11 +246,24 @@ class _BlockSums(NamedTuple):
     squares: float  # weighted squared distances from the mean of the block
 
 
-def measure(each_block: EachBlock, drawn: list[Drawn], groups: list[list[Part]]) -> list[Measured]:
-    """Evaluate every part and count every leaf once, in one pass over all rows."""
-    if not groups:
-        return []
-    found = list(each_block(_Measurement(tuple(each.whole for each in drawn), groups)))
+_Sums = tuple[list[Floats], list[_BlockSums]]
+
+
+def measure(
+    each_block: EachBlock, drawn: list[list[Drawn]], groups: list[list[list[Part]]]
+) -> list[list[Measured]]:
+    """Evaluate every part and count every leaf once for each score, in one pass over all rows."""
+    if not groups[0]:
+        return [[] for _ in groups]
+    found = list(each_block(_Measurement(tuple(each.whole for each in drawn[0]), groups)))
+    scores = zip(drawn, groups, zip(*found, strict=True), strict=True)
+    return [_of_score(*score) for score in scores]
+
+
+def _of_score(
+    drawn: list[Drawn], groups: list[list[Part]], found: Sequence[_Sums]
+) -> list[Measured]:
+    """Add up what blocks say of the parts of one score."""
     sums = [sum(block) for block in zip(*(leaves for leaves, _ in found), strict=True)]
     counted = {id(each.terms): each.counted(s) for each, s in zip(drawn, sums, strict=True)}
     by_group = zip(groups, zip(*(blocks for _, blocks in found), strict=True), strict=True)
@@ -214,22 +287,31 @@ def _measured(parts: list[Part], found: Sequence[_BlockSums]) -> Measured:
 
 @dataclass(frozen=True, slots=True)
 class _Measurement:
-    """Counts of the leaves of trees in a block, (2, leaves) each, and measures of components."""
+    """Of each score, counts of the leaves of trees in a block, (2, leaves), and of components.
+
+    The target of one of several classes is 1.0 in its rows, 0.0 elsewhere.
+    """
 
     trees: tuple[Tree, ...]
-    groups: list[list[Part]]
+    groups: list[list[list[Part]]]  # by score
 
-    def __call__(self, block: Table) -> tuple[list[Floats], list[_BlockSums]]:
-        weights = block.weight, block.weight * block.y
-        leaves = []
-        for tree in self.trees:
-            codes, count = leaves_of(block, tree), tree.n_leaves
-            leaves.append(np.array([np.bincount(codes, w, count) for w in weights]))
-        return leaves, [self._sums(block, parts) for parts in self.groups]
+    def __call__(self, block: Table) -> list[_Sums]:
+        codes = [leaves_of(block, tree) for tree in self.trees]
+        several = len(self.groups) > 1
+        found = []
+        for k, groups in enumerate(self.groups):
+            y = (block.y == k).astype(np.float64) if several else block.y
+            weights = block.weight, block.weight * y
+            leaves = [
+                np.array([np.bincount(reached, w, tree.n_leaves) for w in weights])
+                for reached, tree in zip(codes, self.trees, strict=True)
+            ]
+            found.append((leaves, [self._sums(block, y, parts) for parts in groups]))
+        return found
 
-    def _sums(self, block: Table, parts: list[Part]) -> _BlockSums:
+    def _sums(self, block: Table, y: Floats, parts: list[Part]) -> _BlockSums:
         inputs = taken(block, {source for part in parts for source in part.sources})
-        return _block_sums(Table(inputs, block.y, block.weight, loss=block.loss), parts)
+        return _block_sums(Table(inputs, y, block.weight, loss=block.loss), parts)
 
 
 def _block_sums(some: Table, parts: list[Part]) -> _BlockSums:

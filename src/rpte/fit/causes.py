@@ -65,13 +65,14 @@ def join_causes(trainings: Sequence[Training], models: Sequence[Model]) -> Cause
         record["selection"] = {**record["selection"], "frontier": []}
         trained = estimated.trained(terms)
         places = np.concatenate([leaves, len(leaves) + own])
-        said[places] |= is_active(trained.coefficients)
+        said[places] |= is_active(trained.coefficients[0])
         fitted.append((training, trained, record, places))
     made = [
         assemble(training, replace(trained, said=said[places]), record)
         for training, trained, record, places in fitted
     ]
-    return CausesModel(tuple(_named_alike(trainings, made)))
+    one_each = [model for model in made if isinstance(model, Model)]
+    return CausesModel(tuple(_named_alike(trainings, one_each)))
 
 
 def _of_one_shape(

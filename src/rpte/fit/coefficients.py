@@ -25,11 +25,11 @@ from rpte.vocabulary.vocabulary import ORIGINAL
 
 @dataclass(frozen=True, slots=True)
 class TrainedTerms:
-    """Terms with their coefficients, in the order of `Design`."""
+    """Terms with their coefficients in K scores: all leaves, then direct terms."""
 
     terms: TermSet
-    intercept: float
-    coefficients: Floats  # (q,)
+    intercepts: Floats  # (K,)
+    coefficients: Floats  # (K, q)
     penalty: Floats | None = None  # factors on the penalty, ones if None
     ties: Ties | None = None  # leaves that have one coefficient
     # Of several causes, the terms that say something of any, (q,): trees are drawn alike for all.
@@ -37,7 +37,7 @@ class TrainedTerms:
 
     def factors(self) -> Floats:
         """Return the penalty factor of every term."""
-        return np.ones(len(self.coefficients)) if self.penalty is None else self.penalty
+        return np.ones(self.coefficients.shape[1]) if self.penalty is None else self.penalty
 
     def groups(self, tree: int) -> Index:
         """Return the tie group of each leaf of a tree."""
@@ -57,7 +57,7 @@ class Estimate:
 
     def trained(self, terms: TermSet) -> TrainedTerms:
         """Return the terms of the problem with their coefficients."""
-        fitted = self.fit.intercept, self.fit.coefficients
+        fitted = np.array([self.fit.intercept]), self.fit.coefficients[None]
         return TrainedTerms(terms, *fitted, self.design.penalty, self.ties)
 
     def objective(self) -> dict[str, Any]:
@@ -90,6 +90,16 @@ class ClassesEstimate:
     fit: ClassesFit
     problem: ClassesProblem
     terms: TermSet
+
+    def trained(self, penalty: Floats) -> TrainedTerms:
+        """Return the terms with their coefficients, 0 in the leaves that are none of the problem.
+
+        `penalty` (q,) are the factors on the penalty of all leaves and direct terms.
+        """
+        fit, terms = self.fit, self.terms
+        leaves = terms.by_leaf(np.column_stack([fit.intercepts, fit.coefficients]))
+        direct = fit.coefficients[:, len(terms.leaf_terms) :]
+        return TrainedTerms(terms, fit.intercepts, np.hstack([*leaves, direct]), penalty)
 
     def objective(self) -> dict[str, Any]:
         """Return what the file keeps of the problem and its solution."""

@@ -4,7 +4,7 @@ The terms are those that the model has: a coefficient of zero stays zero, others
 Penalty and limits are those of the model; monotone directions hold again in the result.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,6 @@ from rpte.estimation.problem import AnyProblem
 from rpte.estimation.softmax import ClassesProblem
 from rpte.estimation.terms import TermSet, block_design, design_on
 from rpte.fit.assemble import assemble
-from rpte.fit.assemble_classes import assemble_classes
 from rpte.fit.coefficients import ClassesEstimate, Estimate, estimate, estimate_classes
 from rpte.fit.hazards import estimate_hazards
 from rpte.fit.importance import measure_importances
@@ -66,34 +65,35 @@ def refit(
     table.
     """
     given = {"exposure": exposure, "offset": offset, "entry": entry, "strata": strata}
-    made: AnyModel
-    if isinstance(model, ClassesModel):
-        check_no_beside(given)
-        made = _refit_classes(model, X, y, sample_weight)
-    else:
-        made = _refit(model, X, y, sample_weight, given)
-    if (text := unconverged_text(made)) is not None:
-        warn(text)
-    return made
-
-
-def _refit(model: Model, X: Any, y: Any, sample_weight: Any, given: Mapping[str, Any]) -> Model:
-    """Return a model of one score with its coefficients estimated again."""
     if not model.settings["reassign"]:
         raise InputError("the leaf values are those of Stage 2 (reassign=false); fit it again")
-    beside = {role: named(X, values) for role, values in given.items()}
-    rows = labelled(model, model.read(X), y, sample_weight, **beside)
-    table = _table(model, hashed(rows))
-    penalty, terms = penalty_of(model, table), _terms(model)
+    if isinstance(model, ClassesModel):
+        check_no_beside(given)
+        rows = labelled_classes(model, model.read(X), y, sample_weight)
+        table = _table(model, rows)
+    else:
+        beside = {role: named(X, values) for role, values in given.items()}
+        rows = labelled(model, model.read(X), y, sample_weight, **beside)
+        table = _table(model, hashed(rows))
     training = Training.of(table, _settings(model), model.target, {}, rows.seen)
-    factors = _factors(model)
-    estimated = estimate_terms(training, terms, _frozen(model) * factors, penalty)
-    trained = replace(estimated.trained(terms), penalty=factors)
+    penalty, factors = penalty_of(model, table), _factors(model.outline)
+    estimated: Estimate | ClassesEstimate
+    if isinstance(model, ClassesModel):
+        problem = classes_problem(model, table)
+        estimated = estimate_classes(problem, _class_terms(model), penalty, None)
+        trained = estimated.trained(factors)
+    else:
+        terms = _terms(model)
+        estimated = estimate_terms(training, terms, _frozen(model) * factors, penalty)
+        trained = replace(estimated.trained(terms), penalty=factors)
     made = assemble(training, trained, record_of(model, penalty, estimated))
     (told,), _ = measure_importances((made,), training.counted)
     distinct = {"distinct_rows": training.data["distinct_rows"], IMPORTANCES: told}
     record = {**made.training, **distinct}
-    return replace(made, settings=model.settings, training=record, ledger=model.ledger)
+    made = replace(made, settings=model.settings, training=record, ledger=model.ledger)
+    if (text := unconverged_text(made)) is not None:
+        warn(text)
+    return made
 
 
 def estimate_terms(
@@ -115,19 +115,6 @@ def estimate_terms(
     if training.hazards is None:
         return solve(design, None)
     return estimate_hazards(training.hazards, design, solve, penalty.l1_ratio, None)
-
-
-def _refit_classes(model: ClassesModel, X: Any, y: Any, sample_weight: Any) -> ClassesModel:
-    """Return the model with the coefficients of all classes estimated again."""
-    table = _table(model, labelled_classes(model, model.read(X), y, sample_weight))
-    penalty, terms = penalty_of(model, table), _class_terms(model)
-    training = Training.of(table, _settings(model), model.target, {})
-    estimated = estimate_classes(classes_problem(model, table), terms, penalty, None)
-    made = assemble_classes(training, estimated, record_of(model, penalty, estimated))
-    (told,), _ = measure_importances((made,), training.counted)
-    distinct = {"distinct_rows": training.data["distinct_rows"], IMPORTANCES: told}
-    record = {**made.training, **distinct}
-    return replace(made, settings=model.settings, training=record, ledger=model.ledger)
 
 
 def classes_problem(model: ClassesModel, table: Table) -> ClassesProblem:

@@ -181,7 +181,7 @@ class Training:
         structure = found.structure
         terms = TermSet(structure.vocabulary, structure.trees, np.zeros(0, np.intp))
         coefficients = np.concatenate([np.zeros(0), *structure.steps])
-        return TrainedTerms(terms, found.stage2.base, coefficients)
+        return TrainedTerms(terms, np.array([found.stage2.base]), coefficients[None])
 
     def record(
         self,
