@@ -242,6 +242,16 @@ class TestEdits:
         at_once = rpte.edit(model, drop_sources=["height"], refit=True, table=table, **WHO)
         assert at_once.score(X) == pytest.approx(solved.score(X))
 
+    def test_a_refit_keeps_the_penalty_of_leaves_that_are_merged(self):
+        X, y = flowers()
+        model = rpte.RPTEClassifier(l1=0.005, max_trees=1, max_leaves=6).fit(X, y).model_
+        node = model.outline.trees[0].tree.root.yes
+        assert (node.yes, node.no) == (0, 1)  # the first two leaves are siblings
+        table, merge = rpte.Labelled(X, y), [["T1.L1", "T1.L2"]]
+        edited = rpte.edit(model, merge=merge, refit=True, table=table, **WHO)
+        assert 2.0 in [leaf.penalty for leaf in edited.outline.trees[0].leaves]
+        assert failed(edited.verify(X, y)) == []
+
     def test_a_refit_of_all_terms_finds_the_same_coefficients(self):
         model, (X, y) = flower_model(), flowers()
         again = rpte.edit(model, refit=True, table=rpte.Labelled(X, y), **WHO)

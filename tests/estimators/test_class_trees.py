@@ -106,7 +106,7 @@ def test_all_that_follows_agrees(form, tmp_path, capsys):
     assert not less.outline.trees
     assert all(check.holds for check in less.verify(X))
     drawn = bootstrap(model, X, y, n=3)
-    assert {i.name for i in drawn.terms("x")} - {"intercept"} <= set(drawn.names)
+    assert {i.name for i in drawn.terms(label="x")} - {"intercept"} <= set(drawn.names)
     assert "T1.L" in model.summary()
     assert "T1.L" in model._repr_html_()
     assert set(fitted(form).plot("T1").labels) == {"x", "y", "z"}

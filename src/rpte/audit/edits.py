@@ -22,7 +22,7 @@ from rpte.model import ledger
 from rpte.model.certificate import limit_checks, monotone_certificate
 from rpte.model.check import Check, Checks, monotone_claims
 from rpte.model.class_limits import class_certificate, class_limit_checks
-from rpte.model.classes import ClassesModel, check_no_beside
+from rpte.model.classes import ClassesModel
 from rpte.model.file import AnyModel
 from rpte.model.given import scored_model
 from rpte.model.importance import RECORD as IMPORTANCES
@@ -33,7 +33,6 @@ from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms
 from rpte.model.summary import RECORD
 from rpte.model.survival import SurvivalTarget
 from rpte.model.target import NumberTarget
-from rpte.model.verify_classes import labelled_classes
 from rpte.model.verify_structure import component_size, load_within_bound, ownership, partition
 from rpte.model.verify_table import hashed, labelled
 from rpte.model.versions import without
@@ -84,9 +83,6 @@ class Labelled(ShownFields):
 
     def rows(self, model: AnyModel) -> Rows:
         """Return the rows as Stage 3 of a model sees them."""
-        if isinstance(model, ClassesModel):
-            check_no_beside(self.beside)
-            return labelled_classes(model, model.read(self.X), self.y, self.sample_weight)
         return labelled(model, model.read(self.X), self.y, self.sample_weight, **self.beside)
 
     @property
@@ -419,9 +415,8 @@ def _without_broken(old: AnyModel, new: AnyModel, force: bool) -> tuple[AnyModel
 def _guarantees(model: AnyModel) -> list[Check]:
     """Return the checks of what holds for the structure, however coefficients were found."""
     structure = partition, ownership, component_size, load_within_bound
-    one = model.outline if isinstance(model, ClassesModel) else model
-    by_class = class_limit_checks(model) if isinstance(model, ClassesModel) else []
-    return [*(check(one) for check in structure), *limit_checks(one), *by_class]
+    found = [*(check(model.outline) for check in structure), *limit_checks(model.outline)]
+    return [*found, *class_limit_checks(model)] if isinstance(model, ClassesModel) else found
 
 
 def _claims(old: AnyModel, new: AnyModel, broken: list[str]) -> tuple[list[str], list[str]]:

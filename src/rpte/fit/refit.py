@@ -28,13 +28,12 @@ from rpte.fit.settings import Settings
 from rpte.fit.training import Training
 from rpte.model.certificate import monotone_directions
 from rpte.model.class_limits import monotone_by_class
-from rpte.model.classes import ClassesModel, check_no_beside
+from rpte.model.classes import ClassesModel
 from rpte.model.file import AnyModel
 from rpte.model.importance import RECORD as IMPORTANCES
 from rpte.model.model import Model
 from rpte.model.observed import Rows
 from rpte.model.parts import DirectTerm, TreeTerms
-from rpte.model.verify_classes import labelled_classes
 from rpte.model.verify_table import hashed, labelled
 from rpte.model.versions import shape_family
 from rpte.rows import scale
@@ -67,14 +66,9 @@ def refit(
     given = {"exposure": exposure, "offset": offset, "entry": entry, "strata": strata}
     if not model.settings["reassign"]:
         raise InputError("the leaf values are those of Stage 2 (reassign=false); fit it again")
-    if isinstance(model, ClassesModel):
-        check_no_beside(given)
-        rows = labelled_classes(model, model.read(X), y, sample_weight)
-        table = _table(model, rows)
-    else:
-        beside = {role: named(X, values) for role, values in given.items()}
-        rows = labelled(model, model.read(X), y, sample_weight, **beside)
-        table = _table(model, hashed(rows))
+    beside = {role: named(X, values) for role, values in given.items()}
+    rows = labelled(model, model.read(X), y, sample_weight, **beside)
+    table = _table(model, hashed(rows))
     training = Training.of(table, _settings(model), model.target, {}, rows.seen)
     penalty, factors = penalty_of(model, table), _factors(model.outline)
     estimated: Estimate | ClassesEstimate

@@ -395,10 +395,10 @@ class ClassesModel(PlotMethodsMixin):
         self, X: Any = None, y: Any = None, sample_weight: Any = None, **given: Any
     ) -> Checks:
         """Check every claim that the model makes; more can be checked with the training table."""
-        from rpte.model.verify_classes import verify_classes
+        from rpte.model.verify import verify
 
         check_no_beside(given)
-        return verify_classes(self, X, y, sample_weight)
+        return verify(self, X, y, sample_weight)
 
     def _repr_html_(self) -> str:
         from rpte.notebook.models import classes_html

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from rpte.model.certificate import limit_checks
 from rpte.model.check import NOT_CHECKED, Check, Checks
+from rpte.model.class_limits import class_limit_checks
+from rpte.model.classes import ClassesModel
 from rpte.model.file import blamed_on, build, content_hash, read_document
 from rpte.model.intervals import calibration_check
 from rpte.model.ledger import OPTIMALITY, ledger_checks, withdrawn
+from rpte.model.verify_classes import class_checks
 from rpte.model.verify_structure import structure_checks
 from rpte.model.verify_table import contributions_sum, labelled, one_leaf_per_tree, training_checks
 
 if TYPE_CHECKING:
+    from rpte.model.file import AnyModel
     from rpte.model.model import Model
 
 __all__ = ["NOT_CHECKED", "Check", "Checks", "verify", "verify_file"]
@@ -30,7 +34,7 @@ DERIVED_AGAIN = (
 
 
 def verify(
-    model: Model,
+    model: AnyModel,
     X: Any = None,
     y: Any = None,
     sample_weight: Any = None,
@@ -43,7 +47,7 @@ def verify(
 
     Parameters
     ----------
-    model : Model
+    model : Model or ClassesModel
     X : table, optional
         Rows on which contributions are added up again; the training table proves more.
     y : labels, optional
@@ -57,13 +61,16 @@ def verify(
     Checks
         A list. The last one, "not checked", says what more the training table would prove.
     """
-    checks = [*structure_checks(model), *limit_checks(model), *ledger_checks(model)]
+    several = model if isinstance(model, ClassesModel) else None
+    checks = [*structure_checks(model), *limit_checks(model.outline)]
+    checks += [] if several is None else class_limit_checks(several)
+    checks += [*ledger_checks(model), *([] if several is None else class_checks(several))]
     if X is None:
-        return Checks([*checks, not_checked(*NEEDS_ROWS, *needs_training(model))])
+        return Checks([*checks, not_checked(*NEEDS_ROWS, *needs_training(model.outline))])
     inputs = model.read(X)
-    checks += [one_leaf_per_tree(model, inputs), contributions_sum(model, inputs)]
+    checks += [one_leaf_per_tree(model.outline, inputs), contributions_sum(model, inputs)]
     if y is None:
-        return Checks([*checks, not_checked(*needs_training(model))])
+        return Checks([*checks, not_checked(*needs_training(model.outline))])
     rows = labelled(model, inputs, y, sample_weight, exposure, offset, entry, strata)
     if (own := calibration_check(model, rows, y, sample_weight, exposure, offset)) is not None:
         return Checks([*checks, own, not_checked(*needs_training(model))])

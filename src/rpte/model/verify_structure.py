@@ -26,6 +26,7 @@ from rpte.columns.kinds import (
 from rpte.columns.units import MOST_CONDITIONS, bound_under
 from rpte.model.certificate import monotone_directions, stage3_tolerance
 from rpte.model.check import Check, checked
+from rpte.model.classes import ClassesModel
 from rpte.model.ledger import OPTIMALITY, UNMET_MISSING, withdrawn
 from rpte.model.parts import Component, DirectTerm, Leaf, TreeTerms, joined
 from rpte.model.survival import SurvivalTarget
@@ -37,24 +38,27 @@ from rpte.table.schema import Schema, Variable
 from rpte.utils.arrays import Floats
 
 if TYPE_CHECKING:
+    from rpte.model.file import AnyModel
     from rpte.model.model import Model
 
 Owner = Component | TreeTerms | DirectTerm
 ROUNDING = 1e-9  # sums of weights are rounded
 SUMS = "supports and means add up"
+MOST_SAID = 6  # classes whose cases are told
 
 
-def structure_checks(model: Model) -> list[Check]:
+def structure_checks(model: AnyModel) -> list[Check]:
     """Return the checks of this file."""
+    outline = model.outline
     one_each = (partition, ownership, component_size, load_within_bound)
     checks = (
-        [check(model) for check in one_each]
-        + yes_or_no(model)
-        + one_shape(model)
-        + no_extrapolation(model)
-        + recorded_objective(model)
+        [check(outline) for check in one_each]
+        + yes_or_no(outline)
+        + one_shape(outline)
+        + no_extrapolation(outline)
+        + recorded_objective(outline)
     )
-    return [*checks, adds_up(model), as_asked_for(model)]
+    return [*checks, adds_up(model), as_asked_for(outline)]
 
 
 def partition(model: Model) -> Check:
@@ -298,8 +302,21 @@ def _limit_faults(model: Model) -> Iterator[str]:
             yield f"{' and '.join(names)} are tied without a monotone variable"
 
 
-def adds_up(model: Model) -> Check:
+def adds_up(model: AnyModel) -> Check:
     """Each tree holds every training case once, and stored means follow from the supports."""
+    each = [_adds_up(one) for one in model.models]
+    if not isinstance(model, ClassesModel):
+        return each[0]
+    of_classes = zip(model.classes, each, strict=True)
+    faults = [f"{label!r}: {check.evidence}" for label, check in of_classes if not check.holds]
+    cases = zip(model.classes, model.target.totals, strict=True)
+    told = [f"{total:g} of {label!r}" for label, total in cases]
+    more = [f"{len(told) - MOST_SAID} more classes"] if len(told) > MOST_SAID else []
+    said = ", ".join([*told[:MOST_SAID], *more])
+    return checked(SUMS, faults, f"{model.training['rows']:g} cases, {said}")
+
+
+def _adds_up(model: Model) -> Check:
     target, stored, faults = model.target, model.training["mean_contributions"], []
     weight, total = target.units.weight * model.training["rows"], target.total
     size = target.sum_size(weight)

@@ -1,8 +1,12 @@
-"""Checks that need rows, and those that need the training table with its labels and weights."""
+"""Checks that need rows, and those that need the training table with its labels and weights.
+
+The number of scores is an axis. What is claimed of a score is checked of each; the target of one of
+several classes is then 1.0 in its rows, 0.0 elsewhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -10,10 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rpte.columns.limits import ZERO
 from rpte.errors import InputError
 from rpte.losses import Loss
 from rpte.losses.risk_sets import FollowUp, RiskSets
 from rpte.model.check import NOT_CHECKED, Check, checked
+from rpte.model.class_limits import signs_by_term
+from rpte.model.class_target import ClassesTarget
+from rpte.model.classes import ClassesModel, check_no_beside
 from rpte.model.importance import RECORD as IMPORTANCES
 from rpte.model.importance import measured_importances
 from rpte.model.ledger import BALANCE, BASELINE, OPTIMALITY, UNMET_MISSING, withdrawn
@@ -29,8 +37,8 @@ from rpte.table.table import Table, check_weight, merge_rows, read_weights, repe
 from rpte.utils.arrays import Floats, Mask
 
 if TYPE_CHECKING:
-    from rpte.model.classes import ClassesModel
     from rpte.model.explain import Explanation
+    from rpte.model.file import AnyModel
     from rpte.model.model import Model
 
 TABLE = "training table"
@@ -43,7 +51,7 @@ ROUNDED_VARIANCE = 1.1  # a rounded centre in the place of missing cells moves i
 
 
 def labelled(
-    model: Model,
+    model: AnyModel,
     inputs: Inputs,
     y: Any,
     sample_weight: Any,
@@ -52,8 +60,17 @@ def labelled(
     entry: Any = None,
     strata: Any = None,
 ) -> Rows:
-    """Return the training rows as Stage 3 saw them; those with times as people count them."""
+    """Return the training rows as Stage 3 saw them; those with times as people count them.
+
+    Of several classes y is the number of a row's class.
+    """
     target, given = model.target, read_weights(sample_weight, inputs.n_rows)
+    if isinstance(target, ClassesTarget):
+        beside = {"exposure": exposure, "offset": offset, "entry": entry, "strata": strata}
+        check_no_beside(beside)
+        codes = target.read(y, inputs.n_rows)
+        own = np.array(model.training["class_factors"])[codes.astype(np.intp)]
+        return Rows(inputs, codes, given * own, repetitions(given))
     if isinstance(target, SurvivalTarget):
         require_given("exposure", None, exposure)
         require_given("offset", None, offset)
@@ -71,24 +88,24 @@ def labelled(
     return Rows(inputs, found, given * own, cases)
 
 
-def training_checks(model: Model, rows: Rows) -> list[Check]:
+def training_checks(model: AnyModel, rows: Rows) -> list[Check]:
     """Return the checks that need the training table."""
     try:
         table = merged(rows, model.loss)
     except InputError as error:
         return [Check(TABLE, False, str(error))]
-    if rows.seen is not None:
-        return _survival_checks(model, rows, rows.seen)
+    one = None if isinstance(model, ClassesModel) else model
+    if one is not None and rows.seen is not None:
+        return _survival_checks(one, rows, rows.seen)
     return [
         *same_table(model, rows),
         supports(model, rows),
-        *derived_checks(model, table),
-        *stage2_checks(model, table),
+        *derived_checks(model.outline, table),
+        *(() if one is None else stage2_checks(one, table)),
         mean_contributions(model, rows),
         *stored_importances(model, rows),
         *optimal(model, rows),
-        *balanced(model, rows),
-        *least_target(model, rows),
+        *(() if one is None else [*balanced(one, rows), *least_target(one, rows)]),
     ]
 
 
@@ -102,6 +119,20 @@ def least_target(model: Model, rows: Rows) -> list[Check]:
     low = lowest < target.least - TOLERANCE * (abs(units.centre) + units.scale)
     faults = [f"a target is {lowest:g}"] if low else []
     return [checked("no target below 0", faults, f"the lowest is {max(lowest, 0.0):g}")]
+
+
+def _by_score(model: AnyModel, rows: Rows) -> list[tuple[Model, Rows]]:
+    """Return the model of each score, with the rows as it sees them."""
+    if not isinstance(model, ClassesModel):
+        return [(model, rows)]
+    labels = ((rows.y == k).astype(np.float64) for k in range(len(model.classes)))
+    return [(one, replace(rows, y=y)) for one, y in zip(model.models, labels, strict=True)]
+
+
+def _first_that_fails(checks: Iterable[Check]) -> Check:
+    """Return the first check that fails, or, where all hold, the first."""
+    found = list(checks)
+    return next((check for check in found if not check.holds), found[0])
 
 
 def _survival_checks(model: Model, rows: Rows, seen: FollowUp) -> list[Check]:
@@ -202,11 +233,15 @@ def one_leaf_per_tree(model: Model, inputs: Inputs) -> Check:
     return checked("each row in one leaf per tree", faults, evidence)
 
 
-def contributions_sum(model: Model, inputs: Inputs) -> Check:
+def contributions_sum(model: AnyModel, inputs: Inputs) -> Check:
     """Adding each row's contributions in order gives its score exactly.
 
     All rows are added up as arrays, the first ones again from `explain` with plain floats.
     """
+    return _first_that_fails(_contributions_sum(one, inputs) for one in model.models)
+
+
+def _contributions_sum(model: Model, inputs: Inputs) -> Check:
     score = model.score(inputs)
     total = np.full(inputs.n_rows, model.intercept)
     for component in model.components:
@@ -228,34 +263,46 @@ def _added(explanation: Explanation) -> float:
     return reduce(add, subtotals, explanation.intercept)
 
 
-def same_table(model: Model, rows: Rows) -> list[Check]:
+def same_table(model: AnyModel, rows: Rows) -> list[Check]:
     """The table is the one that the model was fitted on: counts, hash, and profile."""
     table = merged(hashed(rows), model.loss)
     labels, asked = model.target.hashed_labels, model.settings["profile"]
     found = fingerprint(table.inputs, table.y, table.weight, labels, asked, table.hashes)
     training, stored = model.training, model.data
-    events = table.weight * table.y if rows.seen is None else rows.weight * rows.y
-    total = model.target.total_of(float(events.sum()), table.total_weight)
-    if _same_sum(model, model.target.total, total, table.total_weight):
-        total = model.target.total  # but for the rounding of numbers that cancel
+    several = isinstance(model, ClassesModel)
     pairs = {
         "rows": (stored["rows"], found["rows"]),
         "distinct rows": (stored["distinct_rows"], found["distinct_rows"]),
-        "rows in training": (training["rows"], found["rows"]),
-        "sum of the target": (model.target.total, total),
+        **({} if several else {"rows in training": (training["rows"], found["rows"])}),
+        **_totals(model, rows, table),
         "sha256": (stored["sha256"], found["sha256"]),
     }
     if stored["sha256"] is None:
         return counts_alone(pairs)
-    if training["validation"]["by"] == "content":  # else equal rows of two groups stay apart
+    if several:
+        pairs["profile"] = stored["profile"] or [], alike(stored, found)
+    elif training["validation"]["by"] == "content":  # else equal rows of two groups stay apart
         pairs["distinct rows in training"] = (training["distinct_rows"], found["distinct_rows"])
     faults = [f"{k}: stored {a}, found {b}" for k, (a, b) in pairs.items() if not near(a, b)]
     checks = [checked(TABLE, faults, f"sha256 {found['sha256']}, as stored")]
-    if stored["profile"] is None:
+    if several or stored["profile"] is None:
         return checks
     columns = zip(stored["profile"], alike(stored, found), strict=True)
     faults = [f"{old['name']} is described otherwise" for old, new in columns if not near(old, new)]
     return [*checks, checked("column profile", faults, f"{len(found['profile'])} columns")]
+
+
+def _totals(model: AnyModel, rows: Rows, table: Table) -> dict[str, tuple[Any, Any]]:
+    """Return the sum of the target, or the weights of several classes: stored and found."""
+    if isinstance(model, ClassesModel):
+        found = np.bincount(table.y.astype(np.intp), table.weight, len(model.classes)).tolist()
+        totals = zip(model.classes, model.target.totals, found, strict=True)
+        return {f"weight of the class {label!r}": (a, b) for label, a, b in totals}
+    events = table.weight * table.y if rows.seen is None else rows.weight * rows.y
+    total = model.target.total_of(float(events.sum()), table.total_weight)
+    if _same_sum(model, model.target.total, total, table.total_weight):
+        total = model.target.total  # but for the rounding of numbers that cancel
+    return {"sum of the target": (model.target.total, total)}
 
 
 def counts_alone(pairs: dict[str, tuple[Any, Any]]) -> list[Check]:
@@ -289,8 +336,12 @@ def near(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def supports(model: Model, rows: Rows) -> Check:
+def supports(model: AnyModel, rows: Rows) -> Check:
     """Stored supports and sums of the target are those of the table."""
+    return _first_that_fails(_supports(*score) for score in _by_score(model, rows))
+
+
+def _supports(model: Model, rows: Rows) -> Check:
     faults, target = [], model.target
     whole = target.units.weight * float(rows.weight.sum())
     for name, inside, support, total in _stored_counts(model, rows.inputs):
@@ -322,16 +373,20 @@ def _stored_counts(model: Model, inputs: Inputs) -> Iterator[tuple[str, Mask, fl
             yield part.leaf_name(number), reached == number, leaf.support, leaf.target_total
 
 
-def mean_contributions(model: Model, rows: Rows) -> Check:
+def mean_contributions(model: AnyModel, rows: Rows) -> Check:
     """The stored mean contributions, which `explain(reference="mean")` shows, are the table's."""
-    faults, stored = [], model.training["mean_contributions"]
-    for _, part in model.parts():
-        values = part.contribution(rows.inputs)
-        found = float(np.average(values, weights=rows.weight))
-        size = float(np.abs(values).max(initial=0.0))
-        if abs(found - stored.get(part.name, np.inf)) > TOLERANCE * (model.target.factor + size):
-            faults.append(f"{part.name}: stored {stored.get(part.name)}, found {found:g}")
-    return checked("mean contributions", faults, f"{len(stored)} trees and direct terms")
+    faults, factor = [], model.target.factor
+    for one in model.models:
+        stored = one.training["mean_contributions"]
+        for _, part in one.parts():
+            values = part.contribution(rows.inputs)
+            found = float(np.average(values, weights=rows.weight))
+            size = float(np.abs(values).max(initial=0.0))
+            if abs(found - stored.get(part.name, np.inf)) > TOLERANCE * (factor + size):
+                faults.append(f"{part.name}: stored {stored.get(part.name)}, found {found:g}")
+    where = " in every class" if isinstance(model, ClassesModel) else ""
+    count = len(model.training["mean_contributions"])
+    return checked("mean contributions", faults, f"{count} trees and direct terms{where}")
 
 
 def stored_importances(model: Model | ClassesModel, rows: Rows) -> list[Check]:
@@ -348,9 +403,9 @@ def stored_importances(model: Model | ClassesModel, rows: Rows) -> list[Check]:
 
 
 def optimal(
-    model: Model, rows: Rows, hazards: tuple[Floats, float, Rows] | None = None
+    model: AnyModel, rows: Rows, hazards: tuple[Floats, float, Rows] | None = None
 ) -> list[Check]:
-    """Active coefficients satisfy the optimality conditions of the recorded Stage 3 objective.
+    """Coefficients satisfy the optimality conditions of the recorded Stage 3 objective.
 
     Of `hazards` the derivative of the deviance by each score, the deviance and the rows beside the
     first baseline are given.
@@ -358,23 +413,34 @@ def optimal(
     objective = model.training.get("objective")
     if objective is None:
         return []
-    score, unit = model.target.fit_score(model.score(rows.inputs)), model.target.factor
+    scores = np.array([one.score(rows.inputs) for one in model.models])  # (K, n)
+    if isinstance(model, ClassesModel):
+        score, unit, limited = scores, 1.0, signs_by_term(model)
+    else:
+        score, unit, limited = model.target.fit_score(scores[0]), model.target.factor, {}
     if hazards is None:
         pulls = model.loss.residuals(score, rows.y, rows.weight).gradient
-        residual = -2.0 * pulls / rows.weight.sum()
+        residual = np.atleast_2d(-2.0 * pulls / rows.weight.sum())
+        deviance = model.loss.deviance(score, rows.y, rows.weight)
     else:
-        residual = hazards[0]
-    worst, where = abs(float(residual.sum())), "intercept"
-    cost = 0.0
+        residual, deviance = hazards[0][None], hazards[1]
+    several = len(scores) > 1
+    worst, where = (
+        float(np.abs(residual.sum(axis=1)).max()),
+        "intercepts" if several else "intercept",
+    )
+    cost, share = 0.0, objective["l1_ratio"]
     for name, column, scaled, factor in _penalised(model, rows.inputs):
-        coefficient = scaled / unit
-        share, strength = objective["l1_ratio"], objective["l1"] * factor
-        pull = strength * (share * np.sign(coefficient) + (1.0 - share) * coefficient)
-        cost += strength * (share * abs(coefficient) + 0.5 * (1.0 - share) * coefficient**2)
-        violation = abs(float((residual * column).sum()) + pull) / factor
+        sizes, strength = scaled / unit, objective["l1"] * factor
+        pull = strength * (share * np.sign(sizes) + (1.0 - share) * sizes)
+        cost += strength * float(share * np.abs(sizes).sum() + 0.5 * (1.0 - share) * sizes @ sizes)
+        slope = (residual * column).sum(axis=1) + pull
+        idle = np.maximum(
+            _force(limited.get(name, (0,) * len(sizes)), slope) - strength * share, 0.0
+        )
+        violation = float(np.where(sizes != 0.0, np.abs(slope), idle).max()) / factor
         if not violation <= worst:
             worst, where = violation, name
-    deviance = model.loss.deviance(score, rows.y, rows.weight) if hazards is None else hazards[1]
     limit, value = objective["tolerance"], deviance + cost
     evidence = (
         f"largest residual {worst:.2e} at {where}, at most {limit:.2e} allowed (lambda "
@@ -387,6 +453,13 @@ def optimal(
     if objective["lambda_max"] > top:
         holds, evidence = False, f"lambda_max is {objective['lambda_max']:g}, at most {top:g}"
     return [Check(OPTIMALITY, holds, evidence)]
+
+
+def _force(signs: tuple[int, ...], slope: Floats) -> Floats:
+    """Return how strongly slopes pull coefficients from zero, to a sign that they may have."""
+    sign = np.array(signs)
+    force = np.where(sign == 0, np.abs(slope), -sign * slope)
+    return np.where(sign == ZERO, 0.0, force)
 
 
 def balanced(model: Model, rows: Rows) -> list[Check]:
@@ -406,8 +479,13 @@ def balanced(model: Model, rows: Rows) -> list[Check]:
     return [Check(BALANCE, abs(predicted - given) <= limit, evidence)]
 
 
-def largest_lambda(model: Model, rows: Rows) -> float:
-    """Return what lambda_max, on which the tolerance rests, cannot exceed.
+def largest_lambda(model: AnyModel, rows: Rows) -> float:
+    """Return what lambda_max, on which the tolerance rests, cannot exceed, of any score."""
+    return max(_largest_lambda(*score) for score in _by_score(model, rows))
+
+
+def _largest_lambda(model: Model, rows: Rows) -> float:
+    """Return what lambda_max cannot exceed.
 
     At the base rate no term of variance one has a larger gradient than the residual's deviation. In
     units of a sample the variance on all rows may be anything, and the tolerance rests on l1 alone.
@@ -422,30 +500,36 @@ def largest_lambda(model: Model, rows: Rows) -> float:
     return ROUNDED_VARIANCE * 2.0 * spread / (share * factor)
 
 
-def _penalised(model: Model, inputs: Inputs) -> Iterator[tuple[str, Floats, float, float]]:
-    """Yield each active term's column, coefficient and penalty factor in units of the penalty."""
-    for _, part in model.parts():
+def _penalised(model: AnyModel, inputs: Inputs) -> Iterator[tuple[str, Floats, Floats, float]]:
+    """Yield each term's column, coefficients (K,) and penalty factor in units of the penalty.
+
+    Leaves that say nothing of any score are none.
+    """
+    parts = [[part for _, part in one.parts()] for one in model.models]
+    for same in zip(*parts, strict=True):
+        part = same[0]
         if isinstance(part, DirectTerm):
             values = part.column.evaluate(inputs)
             scaled = np.where(np.isnan(values), 0.0, (values - part.centre) / part.scale)
-            yield part.name, scaled, part.coefficient * part.scale, part.penalty
+            sizes = np.array([each.coefficient for each in same]) * part.scale
+            yield part.name, scaled, sizes, part.penalty
             continue
         reached = part.tree.apply(inputs)
-        for numbers in _tied(model, part):
+        leaves = [[leaf.coefficient for leaf in each.leaves] for each in same]
+        for numbers in _tied(model, part, np.any(leaves, axis=0)):
             column = np.isin(reached, numbers).astype(np.float64)
             factor = sum(part.leaves[n].penalty for n in numbers)
             name = " and ".join(part.leaf_name(n) for n in numbers)
-            yield name, column, part.leaves[numbers[0]].coefficient, factor
+            yield name, column, np.array(leaves)[:, numbers[0]], factor
 
 
-def _tied(model: Model, tree: TreeTerms) -> list[list[int]]:
-    """Return the active leaves; those that a monotone limit has tied come together."""
+def _tied(model: AnyModel, tree: TreeTerms, said: Mask) -> list[list[int]]:
+    """Return the leaves that say something; those that a monotone limit has tied come together."""
     group = {name: i for i, names in enumerate(model.training["ties"]) for name in names}
     groups: dict[object, list[int]] = {}
-    for number, leaf in enumerate(tree.leaves):
-        if leaf.coefficient != 0:
-            name = tree.leaf_name(number)
-            groups.setdefault(group.get(name, name), []).append(number)
+    for number in np.flatnonzero(said).tolist():
+        name = tree.leaf_name(number)
+        groups.setdefault(group.get(name, name), []).append(number)
     return list(groups.values())
 
 

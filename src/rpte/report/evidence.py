@@ -13,7 +13,6 @@ from rpte.model.model import Model
 from rpte.model.outcome import Status, outcome_parts, read_outcome
 from rpte.model.survival import SurvivalTarget, follow_up
 from rpte.model.target import NumberTarget
-from rpte.model.verify_classes import labelled_classes
 from rpte.model.verify_table import hashed, labelled
 from rpte.table.column import is_absent
 from rpte.table.fingerprint import Profile, fingerprint, table_hash
@@ -208,10 +207,7 @@ def _hashed(
     y = target.read(labels, len(labels))
     if more:
         return y, None
-    if isinstance(model, ClassesModel):
-        rows = labelled_classes(model, inputs, labels, weight)
-    else:
-        rows = labelled(model, inputs, labels, weight, **beside)
+    rows = labelled(model, inputs, labels, weight, **beside)
     held = np.flatnonzero(rows.weight > 0)
     inside = inputs.take(held)
     _, digest = table_hash(inside, rows.y[held], rows.weight[held], target.hashed_labels)

@@ -6,11 +6,10 @@ import numpy as np
 
 from rpte.errors import InputError
 from rpte.model.check import Check
-from rpte.model.classes import ClassesModel, check_no_beside
+from rpte.model.classes import ClassesModel
 from rpte.model.model import Model
 from rpte.model.observed import Rows
-from rpte.model.verify_classes import labelled_classes, same_classes_table
-from rpte.model.verify_table import labelled, merged, same_table
+from rpte.model.verify_table import labelled, same_table
 from rpte.rows.folds import are_copies, deal
 from rpte.table.numbers import named
 from rpte.utils.arrays import Array, Index, Ints
@@ -28,17 +27,12 @@ def labelled_rows(
     What was given `beside` are the exposure and the offset of a number, or the entry and the strata
     of times until an event.
     """
-    if isinstance(model, ClassesModel):
-        check_no_beside(beside)
-        return labelled_classes(model, model.read(X), y, sample_weight)
     given = {role: named(X, values) for role, values in beside.items()}
     return labelled(model, model.read(X), y, sample_weight, **given)
 
 
 def is_training_table(model: Model | ClassesModel, rows: Rows) -> Check:
     """Check that rows are those that the model was fitted on."""
-    if isinstance(model, ClassesModel):
-        return same_classes_table(model, merged(rows, model.loss))[0]
     return same_table(model, rows)[0]
 
 
