@@ -1,6 +1,7 @@
 """What people read: the changes, what they cost, and how sure it is that none is cheaper."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -148,8 +149,49 @@ class Changeable:
         return {k: v if k == "stated" else list(v) for k, v in asdict(self).items()}
 
 
+class AnswersText:
+    """What was asked and found, in words: the same for a target and for a class."""
+
+    __slots__ = ()
+    changeable: Changeable
+    answers: tuple[Any, ...]
+    scales: dict[str, Scale]
+
+    @property
+    @abstractmethod
+    def question(self) -> str:
+        """What is predicted, what it is to be, and how much may change."""
+
+    @property
+    @abstractmethod
+    def reason(self) -> str:
+        """Why there is no answer; empty if there is one."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.question}: {counted(len(self.answers), 'answer')})"
+
+    def _repr_html_(self) -> str:
+        from rpte.notebook.cases import counterfactuals_html
+
+        return counterfactuals_html(self)
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Numbers whose range neither the file nor the user tells."""
+        return tuple(name for name, scale in self.scales.items() if not scale.told)
+
+    def __str__(self) -> str:
+        lines = [" ".join(self.changeable.sentences()), f"{self.question}:"]
+        lines += [f"{i}. {answer}" for i, answer in enumerate(self.answers, 1)]
+        notes = [self.reason] if self.reason else []
+        if self.hidden:
+            names = ", ".join(self.hidden)
+            notes.append(f"the file does not tell the range of {names}: say it with `allowed`")
+        return "\n".join([*lines, *notes])
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Counterfactuals:
+class Counterfactuals(AnswersText):
     """What would have to change in one row."""
 
     changeable: Changeable  # stated or assumed
@@ -207,28 +249,6 @@ class Counterfactuals:
         shown = self.predicts.shown(self.response)
         changing = f"changing {changed_variables(self.most)}"
         return f"{predicted} is {shown}; to be {self.wanted}, {changing}"
-
-    def __repr__(self) -> str:
-        return f"Counterfactuals({self.question}: {counted(len(self.answers), 'answer')})"
-
-    def _repr_html_(self) -> str:
-        from rpte.notebook.cases import counterfactuals_html
-
-        return counterfactuals_html(self)
-
-    @property
-    def hidden(self) -> tuple[str, ...]:
-        """Numbers whose range neither the file nor the user tells."""
-        return tuple(name for name, scale in self.scales.items() if not scale.told)
-
-    def __str__(self) -> str:
-        lines = [" ".join(self.changeable.sentences()), f"{self.question}:"]
-        lines += [f"{i}. {answer}" for i, answer in enumerate(self.answers, 1)]
-        notes = [self.reason] if self.reason else []
-        if self.hidden:
-            names = ", ".join(self.hidden)
-            notes.append(f"the file does not tell the range of {names}: say it with `allowed`")
-        return "\n".join([*lines, *notes])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values."""

@@ -17,6 +17,7 @@ import numpy as np
 from rpte.counterfactual.actions import Actions
 from rpte.counterfactual.answers import (
     Answer,
+    AnswersText,
     Changeable,
     Scale,
     changed_variables,
@@ -30,7 +31,6 @@ from rpte.model.class_target import PairTarget
 from rpte.model.classes import ClassesModel
 from rpte.model.labels import Label
 from rpte.model.parts import Component, DirectTerm, Leaf
-from rpte.model.summary import counted
 from rpte.model.what_if import one_row, with_cells
 from rpte.table.inputs import Inputs
 from rpte.utils.arrays import Floats
@@ -62,7 +62,7 @@ class ClassAnswer(Answer):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ClassCounterfactuals:
+class ClassCounterfactuals(AnswersText):
     """What would have to change in one row for it to be given another class."""
 
     changeable: Changeable  # stated or assumed
@@ -103,31 +103,6 @@ class ClassCounterfactuals:
     def question(self) -> str:
         """What is predicted, what shall be, and how much may change."""
         return f"{self.said}, changing {changed_variables(self.most)}"
-
-    def __repr__(self) -> str:
-        return f"ClassCounterfactuals({self.question}: {counted(len(self.answers), 'answer')})"
-
-    def _repr_html_(self) -> str:
-        from rpte.notebook.cases import counterfactuals_html
-
-        return counterfactuals_html(self)
-
-    @property
-    def hidden(self) -> tuple[str, ...]:
-        """Numbers whose range neither the file nor the user tells."""
-        return tuple(name for name, scale in self.scales.items() if not scale.told)
-
-    def __str__(self) -> str:
-        lines = [
-            " ".join(self.changeable.sentences()),
-            f"{self.question}:",
-        ]
-        lines += [f"{i}. {answer}" for i, answer in enumerate(self.answers, 1)]
-        notes = [self.reason] if self.reason else []
-        if self.hidden:
-            names = ", ".join(self.hidden)
-            notes.append(f"the file does not tell the range of {names}: say it with `allowed`")
-        return "\n".join([*lines, *notes])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON values; probabilities in the order of the classes."""

@@ -225,7 +225,7 @@ class Form:
     @property
     def structure(self) -> Model:
         """The model, or the outline of several classes, where each term stands once."""
-        return self.model.outline if isinstance(self.model, ClassesModel) else self.model
+        return self.model.outline
 
     def of_class(self, place: int, *roles: Role) -> tuple[Definition, ...]:
         """Return the lines of some kinds that are of one class of several."""

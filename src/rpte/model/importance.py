@@ -90,8 +90,7 @@ class Importances:
 
 
 def _scores(model: Model | ClassesModel) -> tuple[tuple[Component, ...], ...]:
-    by_class: tuple[tuple[Component, ...], ...] | None = getattr(model, "by_class", None)
-    return (model.components,) if by_class is None else by_class
+    return tuple(one.components for one in model.models)
 
 
 def measured_importances(

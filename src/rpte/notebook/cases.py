@@ -9,7 +9,7 @@ from rpte.notebook.card import Card, Fold, Note, Number, Table, numbers
 from rpte.report.numbers import signed
 
 if TYPE_CHECKING:
-    from rpte.counterfactual import Answer, ClassCounterfactuals, Counterfactuals
+    from rpte.counterfactual.answers import Answer, AnswersText
     from rpte.model.what_if import WhatIf
 
 
@@ -49,7 +49,7 @@ def _score(found: WhatIf) -> tuple[Any, ...]:
     return ("score", *numbers(map(signed, (old, new, new - old))))
 
 
-def counterfactuals_html(found: Counterfactuals | ClassCounterfactuals) -> str:
+def counterfactuals_html(found: AnswersText) -> str:
     """Return the cheapest changes that reach what is asked for."""
     blocks: list[Any] = []
     for number, answer in enumerate(found.answers, 1):

@@ -53,8 +53,7 @@ def case_form(
     inputs = {given.name: given for given in form.inputs}
     names = [name for name in order if name in inputs]
     names += [name for name in inputs if name not in names]
-    outline = model.outline if isinstance(model, ClassesModel) else model
-    controls = [_control(outline, inputs[name], known.get(name, {}), rows) for name in names]
+    controls = [_control(model.outline, inputs[name], known.get(name, {}), rows) for name in names]
     return {
         "refused": None,
         "code": code,
@@ -128,14 +127,13 @@ def _range(model: Model, source: str, known: Record, rows: Background | None) ->
 
 def _components(model: AnyModel) -> list[Record]:
     """Return the words of every part; of a tree each leaf with its coefficient in every score."""
-    of_scores = model.by_class if isinstance(model, ClassesModel) else (model.components,)
     return [
         {
             "name": same[0].name,
             "sources": list(same[0].sources),
             "parts": [_part(model, each) for each in zip(*(c.parts for c in same), strict=True)],
         }
-        for same in zip(*of_scores, strict=True)
+        for same in zip(*(one.components for one in model.models), strict=True)
     ]
 
 
