@@ -19,7 +19,7 @@ METHODS = "a method that is there for convenience, imported when it is called"
 LAZY = {  # imports inside functions, between files of one room, that close a cycle
     ("model.model", "model.verify"): METHODS,
     ("model.model", "model.file"): METHODS,
-    ("model.classes", "model.verify_classes"): METHODS,
+    ("model.classes", "model.verify"): METHODS,
     ("model.classes", "model.file"): METHODS,
     ("model.causes", "model.file"): METHODS,
     ("model.causes", "model.verify_causes"): METHODS,

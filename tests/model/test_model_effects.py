@@ -140,7 +140,7 @@ def test_effects_are_those_of_the_score(name):
     assert frame["effect"].notna().all()
     known = [e.source for e in own_effects(model) if e.levels or e.corners()]
     assert list(dict.fromkeys(frame["variable"])) == known
-    if base is None or hasattr(model, "models"):
+    if base is None or len(model.models) > 1:
         return
     for source, own in frame[frame["alone"]].groupby("variable"):
         cells = [None if value == "missing" else value for value in own["value"]]

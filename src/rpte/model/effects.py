@@ -127,16 +127,15 @@ def _limits(column: Column) -> tuple[float, ...]:
 
 def own_effects(model: Model | ClassesModel) -> Iterator[OwnEffect]:
     """Yield the own effect of each variable that has own terms, in the order of components."""
-    scores = tuple(getattr(model, "models", (model,)))
     for place, component in enumerate(model.components):
         for source in component.sources:
             if own_parts(component, source):
-                yield OwnEffect(scores, place, source)
+                yield OwnEffect(model.models, place, source)
 
 
 def effect_rows(model: Model | ClassesModel) -> Iterator[dict[str, Any]]:
     """Yield the rows of the table of effects, `COLUMNS`; of several classes also `class`."""
-    labels = model.classes if hasattr(model, "models") else (None,)
+    labels = model.classes if len(model.models) > 1 else (None,)
     for effect in own_effects(model):
         cells = [*_numbers_of(effect), *_levels_of(effect)]
         for k, label in enumerate(labels):

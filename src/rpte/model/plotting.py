@@ -59,7 +59,7 @@ class PlotMethodsMixin:
         """
         import pandas as pd
 
-        labelled = ["class"] if hasattr(self, "models") and hasattr(self, "classes") else []
+        labelled = ["class"] if len(self.models) > 1 else []  # type: ignore[attr-defined]
         columns = [*COLUMNS[:2], *labelled, *COLUMNS[2:]]
         rows = list(effect_rows(self))  # type: ignore[arg-type]
         return pd.DataFrame(rows, columns=columns).astype({"alone": bool})
