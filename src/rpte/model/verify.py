@@ -72,8 +72,9 @@ def verify(
     if y is None:
         return Checks([*checks, not_checked(*needs_training(model.outline))])
     rows = labelled(model, inputs, y, sample_weight, exposure, offset, entry, strata)
-    if (own := calibration_check(model, rows, y, sample_weight, exposure, offset)) is not None:
-        return Checks([*checks, own, not_checked(*needs_training(model))])
+    given = model.outline, rows, y, sample_weight, exposure, offset
+    if (own := calibration_check(*given)) is not None:
+        return Checks([*checks, own, not_checked(*needs_training(model.outline))])
     return Checks([*checks, *training_checks(model, rows)])
 
 
