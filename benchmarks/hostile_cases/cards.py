@@ -67,8 +67,9 @@ def added_by_hand(seed: int) -> Result:
         some = X.sample(50, random_state=seed).astype(object)
         for column in some:
             some.loc[rng.random(50) < 0.1, column] = None
-            if model.schema[column].kind == "category":
-                some.loc[rng.random(50) < 0.1, column] = "never seen"
+            variable = model.schema[column]
+            if variable.kind == "category":
+                some.loc[rng.random(50) < 0.1, column] = 7.5 if variable.numeric else "never seen"
         known = {v.name: v.levels[: len(v.levels) - v.pooled] for v in model.schema.variables}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "card.csv"
