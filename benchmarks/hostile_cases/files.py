@@ -242,7 +242,7 @@ def cells(seed: int) -> Result:
 
 
 def _number(rng: random.Random) -> float:
-    size = rng.choice([1e-300, 1e-5, 1.0, 1e3, 1e15, 1e16, 1e299])
+    size = rng.choice([1e-300, 1e-5, 1.0, 1e3, 1e15, 1e16, 1e298])  # 1e300 is the limit
     value = rng.choice([rng.random(), float(rng.randrange(100)), rng.gauss(0, 1)]) * size
     return float(round(value)) if rng.random() < 0.3 and size < 1e20 else value
 
