@@ -1,5 +1,7 @@
 """RPTERegressor: invariances, exposure and offset, files, bad input."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -61,14 +63,27 @@ def test_what_is_of_two_classes_is_refused_with_words(fitted):
             ask(reg.model_)
 
 
-def test_an_exposure_that_was_forgotten_is_said():
+@pytest.mark.parametrize(("role", "none"), [("exposure", 1.0), ("offset", 0.0)])
+def test_an_exposure_or_offset_that_was_forgotten_is_said(role, none):
     X, y, _, exposure = drawn("poisson")
-    reg = RPTERegressor(loss="poisson", **EASY).fit(X, y, exposure=exposure)
-    for method in (reg.predict, reg.model_.predict):
-        with pytest.warns(rpte.RPTEWarning, match="give exposure= as to fit") as told:
+    given = {role: exposure if role == "exposure" else np.log(exposure)}
+    reg = RPTERegressor(loss="poisson", **EASY).fit(X, y, **given)
+    kept, counts, _, _ = drawn("poisson", seed=1)
+    reg.calibrate(kept, counts, **given)
+    of = reg, reg.model_
+    for method in (getattr(one, name) for one in of for name in ("predict", "predict_interval")):
+        with pytest.warns(rpte.RPTEWarning, match=f"give {role}= as to fit") as told:
             found = method(X)
         assert len(told) == 1
-        assert (found == method(X, 1.0)).all()  # asked for, and no warning
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert (found == method(X, **{role: none})).all()  # asked for
+            method(X, **given)
+
+
+def test_measures_without_the_exposure_or_offset_of_the_fit_are_refused():
+    X, y, _, exposure = drawn("poisson")
+    reg = RPTERegressor(loss="poisson", **EASY).fit(X, y, exposure=exposure)
     with pytest.raises(InputError, match="fitted with the exposure 'exposure'; give exposure="):
         reg.score(X, y)
     plain = RPTERegressor(loss="poisson", **EASY).fit(X, y, offset=np.log(exposure))

@@ -15,7 +15,7 @@ from rpte.dask.partitions import aligned_parts, beside_column, is_dask, needed_c
 from rpte.estimators import regressor
 from rpte.model.model import Model
 from rpte.model.target import NumberTarget
-from rpte.table.numbers import named, warn_of_no_exposure
+from rpte.table.numbers import named, warn_of_forgotten
 from rpte.utils.arrays import Floats
 from rpte.utils.progress import Callback
 
@@ -88,7 +88,7 @@ class RPTERegressor(ClusterMixin, regressor.RPTERegressor):
         model = self._fitted()
         assert isinstance(model.target, NumberTarget)
         rows = needed_columns(X, model)
-        warn_of_no_exposure(model.target.exposure, exposure)  # once, and not by every worker
+        warn_of_forgotten(model.target, exposure, offset)  # once, and not by every worker
         given = {"exposure": exposure, "offset": offset}
         beside = {role: beside_column(X, role, each) for role, each in given.items()}
         parts, apart = aligned_parts(rows, {r: c for r, c in beside.items() if is_dask(c)})

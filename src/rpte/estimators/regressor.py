@@ -25,7 +25,7 @@ from rpte.model.explain import Explanation
 from rpte.model.explanations import Explanations
 from rpte.model.target import NumberTarget
 from rpte.rows.files import is_stored
-from rpte.table.numbers import named, require_given, warn_of_no_exposure
+from rpte.table.numbers import named, require_given
 from rpte.table.table import read_weights
 from rpte.utils.arrays import Floats
 from rpte.utils.progress import Callback, Watch
@@ -319,7 +319,7 @@ class RPTERegressor(
             The mean is for so much of it; for one unit if None, with a warning if the model was
             fitted with an exposure.
         offset : array, number or name of a column of `X`, optional
-            Added to the score.
+            Added to the score; 0 if None, with a warning if the model was fitted with an offset.
         allow_unknown : bool
             Levels that training did not have are warned of. A column of which more than half of the
             cells (ten at least, missing ones aside) are such is refused unless this is True.
@@ -412,8 +412,6 @@ class RPTERegressor(
         """
         options: dict[str, Any] = {"allow_unknown": allow_unknown}
         model = self._for(X)
-        assert isinstance(model.target, NumberTarget)
-        warn_of_no_exposure(model.target.exposure, exposure)
         found = model.predict_interval(X, alpha, exposure, offset, **options)
         require_rows(len(found))
         return found

@@ -43,7 +43,7 @@ from rpte.model.target import NumberTarget
 from rpte.model.units import short
 from rpte.table.fingerprint import table_hash
 from rpte.table.inputs import Inputs
-from rpte.table.numbers import named
+from rpte.table.numbers import named, warn_of_forgotten
 from rpte.table.table import read_weights
 from rpte.utils.arrays import Floats
 
@@ -67,6 +67,7 @@ def predict_interval(
     """Return the lower and the upper end for each row, (n_rows, 2)."""
     factor, target = interval_factor(model, alpha), number_of(model).target
     assert isinstance(target, NumberTarget)
+    warn_of_forgotten(target, exposure, offset)
     score = model.score(X, allow_unknown=allow_unknown)
     mean = target.mean(score, named(X, exposure), named(X, offset))
     (below, above), least = widths(model, score, mean), target.least_number

@@ -24,7 +24,7 @@ from rpte.model.unknown import checked_inputs
 from rpte.model.versions import NEWEST
 from rpte.structure.tree import path_conditions
 from rpte.table.inputs import Inputs, read_inputs
-from rpte.table.numbers import named, warn_of_no_exposure
+from rpte.table.numbers import named, warn_of_forgotten
 from rpte.table.schema import Schema
 from rpte.utils.arrays import Array, Floats
 from rpte.utils.records import FrozenRecords, ShownFields
@@ -247,12 +247,12 @@ class Model(PlotMethodsMixin):
 
         Of a number, its mean: for one unit of exposure and no offset, unless these are given, one
         for each row, one for all, or as the name of a column of `X`; a model that was fitted with
-        an exposure warns if there is none. Of a time until an event, the score: the logarithm of
-        the hazard ratio.
+        an exposure or an offset warns if it is not given. Of a time until an event, the score: the
+        logarithm of the hazard ratio.
         """
         score = self.decision_function(X, allow_unknown=allow_unknown)
         if isinstance(self.target, NumberTarget):
-            warn_of_no_exposure(self.target.exposure, exposure)
+            warn_of_forgotten(self.target, exposure, offset)
             return self.target.mean(score, named(X, exposure), named(X, offset))
         self.target.mean(score[:0], exposure, offset)  # refuses both
         if isinstance(self.target, SurvivalTarget):

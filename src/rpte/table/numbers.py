@@ -64,12 +64,22 @@ def require_given(what: str, name: str | None, given: Any) -> None:
         raise InputError(f"the model was fitted without {what}; leave {what}= out")
 
 
-def warn_of_no_exposure(name: str | None, exposure: Any) -> None:
-    """Warn of predictions without the exposure of the fit, which users may have forgotten."""
-    if name is not None and exposure is None:
+def warn_of_forgotten(trained: Any, exposure: Any, offset: Any) -> None:
+    """Warn of predictions without the exposure or offset of the fit, which may be forgotten.
+
+    `trained` is the target of a number, which names what the fit had.
+    """
+    if trained.exposure is not None and exposure is None:
         warn(
-            f"the model was fitted with the exposure '{name}', and without one predicts means for "
-            "one unit of it: give exposure= as to fit, or exposure=1 if that is what you want",
+            f"the model was fitted with the exposure '{trained.exposure}', and without one "
+            "predicts means for one unit of it: give exposure= as to fit, or exposure=1 if that is "
+            "what you want",
+        )
+    if trained.offset is not None and offset is None:
+        warn(
+            f"the model was fitted with the offset '{trained.offset}', and without one predicts "
+            "means for an offset of 0: give offset= as to fit, or offset=0 if that is what you "
+            "want",
         )
 
 
