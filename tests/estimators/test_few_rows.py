@@ -13,8 +13,9 @@ from scipy.stats import spearmanr
 from sklearn.base import clone
 from sklearn.metrics import d2_tweedie_score, log_loss
 
-from rpte import RPTEClassifier, RPTERegressor, RPTESurvival
+from rpte import InputError, RPTEClassifier, RPTERegressor, RPTESurvival, RPTEWarning
 from rpte.model.file import to_dict
+from rpte.rows import scale
 
 CASES = 100_000
 POWERS = {"squared_error": 0.0, "poisson": 1.0, "gamma": 2.0, "tweedie": 1.5}
@@ -126,3 +127,48 @@ def test_one_row_of_a_large_weight_is_many_cases():
     assert to_dict(weighted.model_) == to_dict(repeated.model_)
     with pytest.raises(ValueError, match=r"1 sample\(s\)"):
         RPTERegressor().fit(X, [2.0], sample_weight=[1])
+
+
+def many_targets(loss, groups, n=6000):
+    """Return few different rows with many targets each, and the best that can be explained."""
+    rng = np.random.default_rng(groups)
+    X, score = grid(groups)
+    rows = rng.integers(0, groups, n)
+    mean = np.exp(score[rows])
+    y = score[rows] + rng.normal(size=n) if loss == "squared_error" else mean * rng.gamma(2, 0.5, n)
+    X = X.iloc[rows].reset_index(drop=True)
+    means = pd.Series(y).groupby([X[column] for column in X]).transform("mean")
+    return X, y, d2_tweedie_score(y, means, power=POWERS[loss])
+
+
+@pytest.mark.parametrize("groups", [2, 3, 5])
+@pytest.mark.parametrize("loss", ["squared_error", "gamma"])
+def test_few_rows_with_many_targets_each(loss, groups, monkeypatch):
+    """The first rows of a long table are of one content: they do not stand for the others."""
+    for name in ("FAMILY_ROWS", "FIRST_ROWS"):
+        monkeypatch.setattr(scale, name, 400)
+    X, y, best = many_targets(loss, groups)
+    reg = RPTERegressor(loss=loss).fit(X, y)
+    assert reg.score(X, y) > best - 0.002 > 0.02
+
+
+@pytest.mark.parametrize("groups", [2, 5])  # of two none is drawn, of five some are
+def test_a_sample_of_few_rows_with_many_targets_each_is_announced(groups, monkeypatch):
+    for name, rows in (("SAMPLE_ROWS", 600), ("LONG_ABOVE", 500)):
+        monkeypatch.setattr(scale, name, rows)
+    X, y, best = many_targets("squared_error", groups, 2000)
+    said = "give every different row once"
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", RPTEWarning)
+        if groups == 2:
+            with pytest.raises(InputError, match=said):
+                RPTERegressor().fit(X, y)
+        else:
+            RPTERegressor().fit(X, y)
+    assert groups == 2 or any(said in str(each.message) for each in told)
+    once = pd.DataFrame({**X, "y": y}).groupby([*X], as_index=False)["y"].agg(["mean", "size"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RPTEWarning)
+        fitted = RPTERegressor().fit(once[[*X]], once["mean"], sample_weight=once["size"])
+    assert fitted.score(X, y) > best - 0.002
+    assert best > 0.01

@@ -20,6 +20,7 @@ FEWER_FOLDS_FROM_CASES = 1_000  # effective; with fewer it sees all
 # does not hold its terms.
 LONG_ABOVE = 20_000
 SAMPLE_ROWS = 100_000  # of more, structure and penalty come from a sample
+FEW_CONTENTS = 100  # of a sample: of fewer it says so, because others have no row in it
 OUTSIDE = 5  # times the rows of a sample: up to where they are validated
 MATERIAL = 1e-3  # of the explained deviance: less is not worth looking at further folds
 FINALISTS = 3  # candidates validated on the folds, or on rows, that the search has not seen

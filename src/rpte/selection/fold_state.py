@@ -209,7 +209,7 @@ def take_few(
     """Choose the terms of the very short models of a fold, by forward selection."""
     read = terms.conditions(fold.train.schema)
     names = [terms.vocabulary.columns[j].name for j in terms.direct]
-    some = design.first_rows(scale.FIRST_ROWS)
+    some = design.first_rows(fold.train.fair_rows(scale.FIRST_ROWS))
     order = forward_order(some, read, names, max(scale.FEW_CONDITIONS))
     for few in scale.FEW_CONDITIONS:
         within = np.array(order, np.intp)[np.cumsum(read[order]) <= few]

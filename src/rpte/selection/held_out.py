@@ -40,12 +40,12 @@ def held_out_scores(search: Search, penalty: CandidatePenalty) -> tuple[Table, F
     rows, numbers, scores, fold = [], [], [], []
     for number, state in enumerate(search.folds):
         assert state.test is not None
-        if (penalty.candidate, penalty.l1_ratio) in search.paths:
-            terms, fit = search.fit_at(penalty, state)
-            scores.append(state.held_out_score(search.design(state, terms).rows, fit))
-        elif penalty == search.evaluations[0].penalty:  # the base rate
+        if penalty == search.evaluations[0].penalty:  # the base rate, which has no path
             null = state.train.loss.null_rows(state.train.y, state.train.weight)
             scores.append(np.repeat(null[..., :1], len(state.test.rows), axis=-1))
+        elif (penalty.candidate, penalty.l1_ratio) in search.paths:
+            terms, fit = search.fit_at(penalty, state)
+            scores.append(state.held_out_score(search.design(state, terms).rows, fit))
         else:
             return None
         rows.append(state.test.rows)

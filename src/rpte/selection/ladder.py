@@ -187,7 +187,8 @@ def _choose_few(search: Search, fold: FoldState, candidates: Sequence[Candidate]
         ]
     direct = np.array(sorted(places), np.intp)
     terms = TermSet(vocabulary, (), direct)
-    design = search.design(fold, terms).first_rows(scale.FIRST_ROWS)
+    design = search.design(fold, terms)
+    design = design.first_rows(fold.train.fair_rows(scale.FIRST_ROWS))
     names = [vocabulary.columns[j].name for j in direct]
     read = terms.conditions(fold.train.schema)
     order = forward_order(design, read, names, max(scale.FEW_CONDITIONS))

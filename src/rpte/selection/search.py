@@ -111,7 +111,9 @@ class Search:
         table = self.learner.table
         if not table.loss.leaves_little or table.effective_rows < 2 * scale.FIRST_ROWS:
             return None
-        return math.ceil(scale.FIRST_ROWS * table.n_rows / table.effective_rows)
+        enough = math.ceil(scale.FIRST_ROWS * table.n_rows / table.effective_rows)
+        train = self.reference_fold.train
+        return enough if train.fair_rows(enough) < train.n_rows else None
 
     @property
     def all_folds(self) -> list[FoldState]:

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from rpte.errors import warn
+from rpte.errors import InputError, warn
 from rpte.estimation.candidate import RULE_FAMILIES, SHAPE_FAMILIES, Candidate, ShapeFamily
 from rpte.estimation.terms import choose_terms
 from rpte.fit.settings import Settings
@@ -56,6 +56,8 @@ def select(
     """
     watch = watch or Watch()
     searched = rows.searched(validation)
+    if searched.n_rows < rows.n_rows:
+        _check_contents(searched)
     folds, others = validation.split(searched)
     price = Price.at(settings.audit_price, rows.n_cases, rows.loss.price_of_rest)
     if settings.rules:
@@ -172,7 +174,8 @@ def _compare_first(search: Search, l1_ratios: Sequence[float]) -> None:
     search.watch.begin("comparing single variables", 0.5, len(candidates) * len(l1_ratios))
     many = min(fold.train.n_rows for fold in search.all_folds) > 2 * scale.FAMILY_ROWS
     if many and shaped and search.lengths_alone:
-        search.first_rows = scale.FAMILY_ROWS
+        fair = reference.train.fair_rows(scale.FAMILY_ROWS)
+        search.first_rows = fair if fair == scale.FAMILY_ROWS else None
     for candidate in candidates:
         terms = choose_terms(reference.train, reference.structure, candidate, settings.admission())
         if tuple(terms.direct) not in known:
@@ -268,6 +271,23 @@ def _compare_in_turn(
             break
         beaten += new
     return len(beaten) > len(rivals)
+
+
+def _check_contents(sample: Table) -> None:
+    """Warn if a sample is of few contents; refuse it if it has none.
+
+    Rows are drawn by content: those of one content are all in the sample, or none of them is.
+    """
+    if sample.contents(sample.n_rows) >= scale.FEW_CONTENTS:
+        return
+    text = (
+        "the columns have few different rows, with many targets each, and so large a table is "
+        "searched on a sample that has none of some: give every different row once, with the mean "
+        "of its targets and, as sample_weight, their number"
+    )
+    if not sample.n_rows:
+        raise InputError(text)
+    warn(text)
 
 
 def _warn_of_unlike_folds(search: Search) -> None:

@@ -28,6 +28,7 @@ from rpte.table.inputs import Inputs, Picked, as_array
 from rpte.table.schema import OTHER, Schema, Variable
 from rpte.utils.arrays import Array, Floats, Index, Int32s, Ints, Mask, Words
 
+MOST_TARGETS = 10  # of a content, on average, among first rows that stand for all
 HASHED_ROWS = 8192  # hashed at a time: they stay at hand from column to column
 # Sums of weights such as 0.1 fall short by rounding alone, differently in each order of rows.
 WEIGHT_SLACK = 1e-9
@@ -115,6 +116,22 @@ class Table:
         inputs = self.inputs.take(rows) if chosen else self.inputs.pick(rows)
         hashes = None if self.hashes is None else self.hashes[rows]
         return Table(inputs, self.y[rows], weight, part, hashes, kept, self.loss)
+
+    def fair_rows(self, rows: int) -> int:
+        """Return how many of the first rows stand for all: `rows`, or all where contents recur.
+
+        Rows of one content stand together, in the order of their targets. Where few contents have
+        many targets, the first rows are of some contents alone, and of the last its least targets.
+        """
+        if rows >= self.n_rows:
+            return self.n_rows
+        return rows if self.contents(rows) * MOST_TARGETS >= rows else self.n_rows
+
+    def contents(self, rows: int) -> int:
+        """Return how many different contents the first rows have, whatever their targets."""
+        first = np.arange(min(rows, self.n_rows))
+        known = row_hashes(self.inputs.take(first)) if self.hashes is None else self.hashes[first]
+        return int(len(first) > 0) + int(np.count_nonzero(known[1:] != known[:-1]))
 
     def sample(self, most: int) -> Table:
         """Return a table of at most `most` distinct rows, drawn case by case.

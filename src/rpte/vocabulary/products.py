@@ -112,7 +112,7 @@ def _screened_rows(table: Table) -> int:
     if not table.loss.leaves_little:
         return scale.SCREENED_ROWS
     enough = scale.SCREENED_EFFECTIVE_ROWS * table.n_rows / table.effective_rows
-    return int(min(scale.SCREENED_ROWS, enough))
+    return min(scale.SCREENED_ROWS, table.fair_rows(int(enough)))
 
 
 def _of_all(found: list[list[_Candidate]]) -> list[_Candidate]:
