@@ -134,7 +134,7 @@ def test_a_constant_beside_small_differences_is_an_offset():
     reg = RPTERegressor(**EASY).fit(X, y + far, offset=far)
     assert all(check.holds for check in reg.verify(X, y + far, offset=far))
     plain = RPTERegressor(**EASY).fit(X, y)
-    np.testing.assert_allclose(reg.predict(X), plain.predict(X), atol=1e-3)
+    np.testing.assert_allclose(reg.predict(X, offset=0), plain.predict(X), atol=1e-3)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "poisson", "gamma"])
@@ -160,7 +160,7 @@ def test_a_column_may_be_named_as_exposure_or_offset():
     assert reg.model_.schema.names == ("a", "b", "group")
     assert (reg.model_.target.exposure, reg.model_.target.offset) == ("years", "known")
     assert "per unit of years" in reg.summary()
-    expected = reg.predict(X, 1.0) * exposure * np.exp(0.1)
+    expected = reg.predict(X, 1.0, 0.0) * exposure * np.exp(0.1)
     np.testing.assert_allclose(reg.predict(wide, "years", "known"), expected, rtol=1e-12)
     assert all(check.holds for check in reg.verify(wide, y, exposure="years", offset="known"))
 
