@@ -144,7 +144,7 @@ def test_the_classifier_and_a_model_without_terms(tmp_path):
     assert_same(classifier.model_, X, tmp_path / "saved")
 
 
-@pytest.mark.filterwarnings("ignore:the model was fitted with the exposure")
+@pytest.mark.filterwarnings("ignore:the model was fitted with the (exposure|offset)")
 @pytest.mark.parametrize("loss", NUMBERS)
 def test_numbers(loss, tmp_path):
     model, X, _ = number_model(loss)
@@ -201,7 +201,7 @@ def test_times(tmp_path):
     assert "D1" in scored.predict(X, params={"contributions": True})
 
 
-@pytest.mark.filterwarnings("ignore:the model was fitted with the exposure")
+@pytest.mark.filterwarnings("ignore:the model was fitted with the (exposure|offset)")
 def test_an_exposure_and_an_offset_are_columns_that_may_be_left_out(tmp_path):
     table = policies()
     X = table[["age", "zone", "years", "known"]]

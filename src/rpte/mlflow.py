@@ -269,8 +269,10 @@ def _lines(model: AnyModel, data: Any, horizons: Sequence[Horizon]) -> dict[str,
     rows, there = known_columns(model, data), column_names(data) or {}
     beside = {role: name for role, name in _beside(model).items() if name in there}
     given = {role: named(data, name) for role, name in beside.items()}
-    if isinstance(model.target, NumberTarget) and model.target.exposure is not None:
-        given.setdefault("exposure", 1.0)  # as the signature says of a column that is not there
+    if isinstance(model.target, NumberTarget):  # as the signature says of columns not there
+        for role, neutral in (("exposure", 1.0), ("offset", 0.0)):
+            if getattr(model.target, role) is not None:
+                given.setdefault(role, neutral)
     return {"prediction": model.predict(rows, **given), **expected(model, rows, horizons)}
 
 

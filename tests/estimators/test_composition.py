@@ -102,7 +102,7 @@ def routing():
 
 @pytest.mark.usefixtures("routing")
 @pytest.mark.filterwarnings(
-    "ignore:the model was fitted with the exposure"
+    "ignore:the model was fitted with the (exposure|offset)"
 )  # it is routed to fit alone
 @pytest.mark.parametrize(("task", "jobs"), [*((task, 1) for task in NUMBER), ("count", 2)])
 def test_a_fold_is_the_fit_of_its_rows(task, jobs):
@@ -120,7 +120,7 @@ def test_a_fold_is_the_fit_of_its_rows(task, jobs):
 
 
 @pytest.mark.usefixtures("routing")
-@pytest.mark.filterwarnings("ignore:the model was fitted with the exposure")
+@pytest.mark.filterwarnings("ignore:the model was fitted with the (exposure|offset)")
 @pytest.mark.parametrize("task", NUMBER)
 def test_a_grid_search_scores_folds_and_fits_all_rows(task):
     X, y, given, made = case(task)

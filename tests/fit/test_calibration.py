@@ -230,7 +230,7 @@ def test_an_edit_drops_intervals():
 def test_intervals_of_means_beyond_all_numbers_have_ends_that_are_numbers():
     X, y, given = rows("gamma", 50, 3)
     made = calibrated(fitted("gamma").model_, X, y, **given)
-    low, high = made.predict_interval(X.iloc[:1], offset=[800.0])[0]
+    low, high = made.predict_interval(X.iloc[:1], 0.1, 1.0, offset=[800.0])[0]
     assert 0.0 <= low < 1.02e304 < high  # means end at exp(700), as in exports
     with pytest.raises(InputError, match=r"exposure\[0\] is 1.7e\+308; exposure must lie between"):
         calibrated(made, X.iloc[:2], y[:2], exposure=[1.7e308, 1.0], offset=[0.0, 0.0])

@@ -31,7 +31,7 @@ def test_this_version_has_files_of_every_kind():
 
 
 @pytest.mark.filterwarnings("ignore:column .* training did not have")
-@pytest.mark.filterwarnings("ignore:the model was fitted with the exposure")
+@pytest.mark.filterwarnings("ignore:the model was fitted with the (exposure|offset)")
 @pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}/{p.stem}")
 def test_a_golden_file_scores_as_it_did(path, tmp_path):
     expected = json.loads(path.with_suffix(".rows.json").read_text())
