@@ -120,7 +120,8 @@ def test_however_heavy_rows_are_few_of_them_are_not_enough_for_a_path():
     """Forty rows of 100,000 cases are forty rows: paths see all of them."""
     y = np.arange(40.0)
     few = make_table(read_training({"x": y}), y, np.full(40, 2500.0), loss=SQUARED)
-    long = replace(few, y=np.arange(100_000.0), weight=np.ones(100_000), cases=None)
+    rows = {"weight": np.ones(100_000), "hashes": np.arange(100_000, dtype=np.uint64)}
+    long = replace(few, y=np.arange(100_000.0), cases=None, **rows)
 
     def enough(table):
         return Search.enough_rows.fget(SimpleNamespace(learner=SimpleNamespace(table=table)))
@@ -128,3 +129,6 @@ def test_however_heavy_rows_are_few_of_them_are_not_enough_for_a_path():
     assert enough(few) is None
     assert enough(long) == scale.FIRST_ROWS
     assert enough(replace(long, weight=np.full(100_000, 7.0))) == scale.FIRST_ROWS
+    assert (
+        enough(replace(long, hashes=long.hashes // 1000)) is None
+    )  # the first are of few contents

@@ -112,8 +112,7 @@ class Search:
         if not table.loss.leaves_little or table.effective_rows < 2 * scale.FIRST_ROWS:
             return None
         enough = math.ceil(scale.FIRST_ROWS * table.n_rows / table.effective_rows)
-        train = self.reference_fold.train
-        return enough if train.fair_rows(enough) < train.n_rows else None
+        return enough if table.fair_rows(enough) < table.n_rows else None
 
     @property
     def all_folds(self) -> list[FoldState]:

@@ -123,9 +123,8 @@ class Table:
         Rows of one content stand together, in the order of their targets. Where few contents have
         many targets, the first rows are of some contents alone, and of the last its least targets.
         """
-        if rows >= self.n_rows:
-            return self.n_rows
-        return rows if self.contents(rows) * MOST_TARGETS >= rows else self.n_rows
+        fair = rows >= self.n_rows or self.contents(rows) * MOST_TARGETS >= rows
+        return rows if fair else self.n_rows
 
     def contents(self, rows: int) -> int:
         """Return how many different contents the first rows have, whatever their targets."""
