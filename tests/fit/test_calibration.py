@@ -298,7 +298,7 @@ def test_the_ends_are_the_mean_and_so_many_typical_errors(loss):
     new, _, beside = rows(loss, 40, 6)
     mean = reg.predict(new, **beside)
     # A fit knows neither the offset of a number nor the exposure under the gamma loss.
-    known = reg.predict(new, exposure=None if loss == "squared_error" else 1.0)
+    known = reg.predict(new, exposure=None if loss == "squared_error" else 1.0, offset=0)
     known = known if loss in ("squared_error", "gamma") else mean
     at, error = zip(
         *((each["prediction"], each["error"]) for each in record["errors"]), strict=True
