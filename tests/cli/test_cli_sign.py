@@ -51,7 +51,7 @@ def test_the_sum_of_a_case_is_drawn(loans, tmp_path):
     assert text.strip().endswith("case.svg")
     drawn = (tmp_path / "case.svg").read_text()
     assert drawn.startswith("<svg ")
-    assert "probability of outcome = bad" in drawn
+    assert "Probability of outcome = bad: " in drawn
     told = json.loads(good("explain", *asked, "--svg", tmp_path / "again.svg", "--json"))
     assert told["row"] == 17
     assert (tmp_path / "again.svg").read_text() == drawn

@@ -109,7 +109,7 @@ def _axes(panel: Panel, ax: Any) -> None:
     open_frame(ax, *(("bottom",) if panel.y.rows else ("left", "bottom")))
     small = panel.width < 340
     for axis, which, most in (
-        (panel.x, ax.xaxis, max(2, panel.width // 70)),
+        (panel.x, ax.xaxis, _most_ticks(panel)),
         (panel.y, ax.yaxis, max(3, panel.height // 45)),
     ):
         if axis.ticks is None:
@@ -134,6 +134,12 @@ def _axes(panel: Panel, ax: Any) -> None:
         _far(ax.secondary_xaxis("top"), "x", panel.x)
     if panel.y.far_ticks:
         _far(ax.secondary_yaxis("right"), "y", panel.y)
+
+
+def _most_ticks(panel: Panel) -> int:
+    """Return how many round numbers fit along the lower axis, beside what is left of the frame."""
+    longest = max(len(_plain_number(float(f"{end:.2g}"))) for end in (panel.x.low, panel.x.high))
+    return max(2, min(panel.width // 70, (panel.width - 90) // (8 * longest + 14)))
 
 
 def _plain_number(value: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -59,8 +59,8 @@ def model_card(model: Model) -> Card:
     """Return the card of a model of one score."""
     parts = counted(len(model.components), "component")
     title = f"{model.target.score_text} = {signed(model.intercept)} + {parts}"
-    blocks: list[Any] = [*_importances(model), *_effects(model), *_baseline(model)]
-    blocks.append(_components(model))
+    blocks: list[Any] = [*_importances(model, words_of(model)), *_baseline(model)]
+    blocks.append(Fold("Components", [_components(model)]))
     heads = ("term", "if", "n", "coefficient", "typical step", model.loss.effect_name)
     words = step_words(model)
     rows = [
@@ -138,26 +138,18 @@ def _figures(model: Model | ClassesModel) -> list[str]:
     return [] if record is None else [figures_text(record, model.loss)]
 
 
-def _importances(model: Model | ClassesModel) -> list[Table]:
-    """Return the importances of the variables with bars, where the model tells them."""
-    found = model.training.get(RECORD)
-    if not found:
-        return []
-    rows = list(importance_rows(model.components, found))
-    largest = max(row[2] for row in rows)
+def _importances(model: Model, effects: Mapping[str, str]) -> list[Table]:
+    """Return variables by importance, where the model tells it, and what each does, in words."""
+    found = model.training.get(RECORD) or {}
+    rows = list(importance_rows(model.components, found)) if found else []
+    largest = max((row[2] for row in rows), default=0.0)
     cells = [
-        (name, component, Number(f"{share:.0%}"), Bar(value, largest, one_sided=True))
-        for name, component, value, share in rows
+        (name, Number(f"{share:.0%}"), Bar(value, largest, one_sided=True), effects.get(name, ""))
+        for name, _, value, share in rows
     ]
-    return [Table(("variable", "component", "importance", ""), cells, MOST_PARTS)]
-
-
-def _effects(model: Model) -> list[Table]:
-    """Return what each variable does from the average case, in words, the most important first."""
-    words, sizes = words_of(model), model.training.get(RECORD) or {}
-    rows = sorted(words.items(), key=lambda pair: -sizes.get(pair[0], 0.0))
-    heads = ("variable", "what it adds to the score of an average case")
-    return [Table(heads, rows, MOST_PARTS)] if rows else []
+    cells = cells or [(name, "", "", words) for name, words in effects.items()]
+    heads = ("variable", "importance", "", "adds to the score of an average case")
+    return [Table(heads, cells, MOST_PARTS)] if cells else []
 
 
 def _components(model: Any) -> Table:
