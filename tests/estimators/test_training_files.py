@@ -83,7 +83,7 @@ def test_the_model_is_that_of_memory(tmp_path, case):
     assert (validation["by"] == "groups") == ("groups" in task.roles)
     assert not [*tmp_path.glob("rpte-*")]
     X, known = TABLE[[*task.features]], task.given(TABLE)
-    unit = {"exposure": 1} if "exposure" in known else {}
+    unit = {role: value for role, value in (("exposure", 1), ("offset", 0)) if role in known}
     np.testing.assert_array_equal(stored.predict(X, **unit), memory.predict(X, **unit))
     known.pop("groups", None)
     assert all(check.holds for check in stored.verify(X, TABLE[task.y], **known))
@@ -391,7 +391,7 @@ clf.fit(small, small[:, 0] > 0)  # loads the kernels
 limit = held("VmData") + int(sys.argv[3])
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 clf.fit(f"{folder}/rows.parquet", "bad", cache_dir=folder)
-print(json.dumps({"rows": clf.model_.data["rows"], "terms": len(clf.model_.components)}))
+print(json.dumps({"rows": clf.model_.data["rows"], "terms": clf.model_.audit().mu}))
 """
 
 

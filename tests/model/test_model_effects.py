@@ -91,6 +91,15 @@ def test_a_slight_bend_is_left_out_and_a_clear_one_is_not():
     assert "+1.00 at 50" in words_of(additive(Value("x"), 0.02, FULL, more=clear))["x"]
 
 
+def test_ends_of_the_range_have_few_digits_and_thresholds_all_of_theirs():
+    ends = {**FULL, "extremes": [-3.768307623647706, 123456.789]}
+    found = words_of(additive(Scale("x", "clip", (12.345, 100.0)), 0.01, ends))["x"]
+    assert found == "+0.12 up to 12.345, rises to +1.00 at 100, flat after"
+    assert (
+        words_of(additive(Value("x"), 0.02, ends))["x"] == "0 at -3.768, rises to +2,469 at 123500"
+    )
+
+
 def test_few_values_are_points():
     values = {**FULL, "values": [1.0, 2.0, 3.0, 4.0]}
     found = words_of(additive(Step("x", 1.5), 0.4, values))["x"]

@@ -25,7 +25,7 @@ class ScriptedSearch:
 
     def __init__(self, cases: int) -> None:
         y = np.arange(cases, dtype=float)
-        table = SimpleNamespace(loss=SQUARED, y=y, cases_of=lambda: np.ones(cases))
+        table = SimpleNamespace(loss=SQUARED, y=y, n_rows=cases, cases_of=lambda: np.ones(cases))
         self.learner = SimpleNamespace(table=table)
         self.evaluations: list[Evaluation] = []
         self.losses: dict[CandidatePenalty, np.ndarray] = {}
@@ -55,6 +55,11 @@ def kept_rounds(monkeypatch, rounds, cases=2_000, tree=0.277):
     monkeypatch.setattr(ladder, "_compare_form", compare)
     ladder._compare_products(search, plan, [*null, *alone])
     return len(tried), [e.deviance for e in search.evaluations[3:]]
+
+
+def test_of_many_rows_the_first_round_has_to_beat_a_tree(monkeypatch):
+    monkeypatch.setattr(scale, "LONG_ABOVE", 1_999)
+    assert kept_rounds(monkeypatch, [0.28, 0.20, 0.21]) == (1, [])
 
 
 def test_a_first_round_behind_a_tree_may_lead_to_a_better_one(monkeypatch):

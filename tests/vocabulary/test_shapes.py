@@ -47,7 +47,9 @@ def test_knots_part_neighbouring_values_with_the_least_weight_on_both_sides(raw,
             x, knot = table.inputs[column.source], knot_of(column)
             low, high = x[x <= knot].max(), x[x > knot].min()
             assert low < knot < high
-            assert min(table.weight[x <= knot].sum(), table.weight[x > knot].sum()) >= least
+            # Of two values the step takes the place of the value, however rare it is.
+            enough = least if len(np.unique(x[~np.isnan(x)])) > 2 else 0.0
+            assert min(table.weight[x <= knot].sum(), table.weight[x > knot].sum()) >= enough
             seen.setdefault((type(column), getattr(column, "side", "")), set()).add(
                 (column.source, knot)
             )

@@ -12,6 +12,7 @@ import numpy as np
 
 from rpte.estimators.classifier import RPTEClassifier
 from rpte.estimators.regressor import RPTERegressor
+from rpte.kernels.approximate_path import log_sum_of_others
 from rpte.rows import scale
 
 
@@ -53,6 +54,8 @@ def fit_all() -> None:
     weights = rng.random(scale.MANY_ROWS + 1_000) + 0.5
     for learner in (RPTEClassifier(), RPTEClassifier.paper()):
         learner.fit(*mixed_table(len(weights)), sample_weight=weights)
+    # Several classes of very many rows on several threads: a fit of them would take too long here.
+    log_sum_of_others(np.zeros((2, 3)), 0, np.zeros(3))
 
 
 def main() -> None:

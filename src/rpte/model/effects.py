@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 STRAIGHT = 0.05  # share of an effect's range by which a bend may leave a straight line
 FEW = 6  # values, or sets of levels, that words list one by one
+LONGEST = 8  # characters of a number; the ends of what occurs may have more than is worth reading
 NAMED = 4  # levels of a set that words name
 COLUMNS = ("variable", "component", "value", "quantile", "effect", "alone")
 
@@ -211,7 +212,7 @@ def _points(x: Sequence[float], y: Sequence[float], sizes: Sizes) -> list[str]:
     """Say what a number adds at each of few values, equal ones together."""
     said = []
     for size, some in groupby(zip(x, y, strict=True), key=lambda pair: sizes.text(pair[1])):
-        values = [number_text(value) for value, _ in some]
+        values = [_number(value) for value, _ in some]
         run = f"{values[0]} to {values[-1]}" if len(values) > 2 else " and ".join(values)
         said.append(f"{size} at {run}")
     return said
@@ -253,13 +254,13 @@ def _curve(pieces: Sequence[Piece], sizes: Sizes) -> list[str]:
     if not pieces or all(piece.kind == "flat" for piece in pieces):
         return [sizes.text(pieces[0].before) if pieces else "0"]
     first = pieces[0]
-    at = f"at {number_text(first.start)}" if first.kind == "slope" else _until(pieces, 0)
+    at = f"at {_number(first.start)}" if first.kind == "slope" else _until(pieces, 0)
     said, way = [f"{sizes.text(first.before)} {at}"], ""
     for place, piece in enumerate(pieces):
         last, size = place == len(pieces) - 1, sizes.text(piece.after)
         if piece.kind == "slope":
             before, way = way, "rises to" if piece.after > piece.before else "falls to"
-            said.append(f"{'to' if way == before else way} {size} at {number_text(piece.end)}")
+            said.append(f"{'to' if way == before else way} {size} at {_number(piece.end)}")
             continue
         way = ""
         if piece.kind == "jump":
@@ -271,10 +272,16 @@ def _curve(pieces: Sequence[Piece], sizes: Sizes) -> list[str]:
     return said
 
 
+def _number(number: float) -> str:
+    """Return a number as a person writes it: with few digits, if it is not a short decimal."""
+    said = number_text(number)
+    return said if len(said) <= LONGEST else number_text(float(f"{number:.4g}"))
+
+
 def _after(jump: Piece) -> str:
     """Say where a jump leads: above its number, or from its number on."""
     start, end = number_text(jump.start), number_text(jump.end)
-    return f"above {start}" if len(start) <= len(end) else f"from {end}"
+    return f"above {_number(jump.start)}" if len(start) <= len(end) else f"from {_number(jump.end)}"
 
 
 def _until(pieces: Sequence[Piece], place: int) -> str:
@@ -282,9 +289,11 @@ def _until(pieces: Sequence[Piece], place: int) -> str:
     piece, ahead = pieces[place], pieces[place + 1 : place + 2]
     jump = piece if piece.kind == "jump" else next((p for p in ahead if p.kind == "jump"), None)
     if jump is None:
-        return f"up to {number_text(piece.end)}"
+        return f"up to {_number(piece.end)}"
     start, end = number_text(jump.start), number_text(jump.end)
-    return f"up to {start}" if len(start) <= len(end) else f"below {end}"
+    return (
+        f"up to {_number(jump.start)}" if len(start) <= len(end) else f"below {_number(jump.end)}"
+    )
 
 
 def _of_levels(effect: OwnEffect, found: Sequence[float], sizes: Sizes) -> list[str]:

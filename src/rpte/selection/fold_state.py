@@ -243,8 +243,13 @@ def mine_folds(
 
 
 def keep_columns(learner: StructureLearner, folds: Iterable[FoldState]) -> None:
-    """Release the columns that no vocabulary of some folds holds; more folds share the others."""
-    learner.cache.keep({c for fold in folds for c in fold.structure.vocabulary.columns})
+    """Release the columns that no vocabulary of some folds holds; more folds share the others.
+
+    Of many rows, of which each column takes memory, all are released.
+    """
+    few = learner.table.n_rows <= scale.LONG_ABOVE
+    kept = {c for fold in folds for c in fold.structure.vocabulary.columns} if few else set()
+    learner.cache.keep(kept)
 
 
 def mine_fold(

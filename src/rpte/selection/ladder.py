@@ -141,14 +141,13 @@ def _compare_products(search: Search, plan: LadderPlan, alone: Sequence[Evaluati
 
     The first round has to be better than shapes `alone`: a tree may say more than the products of
     one round and less than those of several. Of few cases, of which more rounds would make more
-    chances, it has to be better than all. Products are kept if the best of their models is better
-    than all before beyond chance.
+    chances, and of many rows, of which each product takes memory, it has to be better than all.
+    Products are kept if the best of their models is better than all before beyond chance.
     """
     known, table = list(search.evaluations), search.learner.table
     few = table.loss.effective_cases(table.y, table.cases_of()) < scale.LENGTHS_FROM_CASES
-    rivals, errors = alone, FIRST_ERRORS[table.loss.leaves_little]
-    if few:
-        rivals, errors = known, PRODUCT_ERRORS
+    rivals = known if few or table.n_rows > scale.LONG_ABOVE else alone
+    errors = PRODUCT_ERRORS if few else FIRST_ERRORS[table.loss.leaves_little]
     found = list[Evaluation]()
     for rounds in range(1, 1 + PRODUCT_ROUNDS):
         before, new = search.least_cost(found), _compare_form(search, plan, Form((), rounds))

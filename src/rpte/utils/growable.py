@@ -12,7 +12,7 @@ SPARE_ROWS = 400  # allocated ahead, at least; memory that is never written to c
 class GrowableMatrix:
     """Rows of one length in C order, with memory for more, so that adding some copies nothing.
 
-    `capacity` rows are allocated at first; then twice as many as needed, so that few are copied.
+    `capacity` rows are allocated at first; then a quarter more than needed, so that few are copied.
     """
 
     def __init__(self, width: int, dtype: Any = np.float64, capacity: int = 0) -> None:
@@ -34,7 +34,7 @@ class GrowableMatrix:
         """Add `count` rows without content; return the index of the first."""
         first, self.count = self.count, self.count + count
         if self.count > len(self.memory):
-            capacity = self.count + max(SPARE_ROWS, self.count)
+            capacity = self.count + max(SPARE_ROWS, self.count // 4)
             larger = np.empty((capacity, self.memory.shape[1]), self.memory.dtype)
             larger[:first] = self.memory[:first]
             self.memory = larger
