@@ -143,7 +143,7 @@ def _importances(model: Model, effects: Mapping[str, str]) -> list[Table]:
     found = model.training.get(RECORD) or {}
     rows = list(importance_rows(model.components, found)) if found else []
     largest = max((row[2] for row in rows), default=0.0)
-    cells = [
+    cells: list[tuple[Any, ...]] = [
         (name, Number(f"{share:.0%}"), Bar(value, largest, one_sided=True), effects.get(name, ""))
         for name, _, value, share in rows
     ]
