@@ -278,10 +278,16 @@ def _number(number: float) -> str:
     return said if len(said) <= LONGEST else number_text(float(f"{number:.4g}"))
 
 
+def _edge(jump: Piece) -> tuple[bool, str]:
+    """Return whether the number of a jump lies before it (``x > t``) or after, and the number."""
+    before = len(number_text(jump.start)) <= len(number_text(jump.end))
+    return before, _number(jump.start if before else jump.end)
+
+
 def _after(jump: Piece) -> str:
     """Say where a jump leads: above its number, or from its number on."""
-    start, end = number_text(jump.start), number_text(jump.end)
-    return f"above {_number(jump.start)}" if len(start) <= len(end) else f"from {_number(jump.end)}"
+    before, number = _edge(jump)
+    return f"above {number}" if before else f"from {number}"
 
 
 def _until(pieces: Sequence[Piece], place: int) -> str:
@@ -290,10 +296,8 @@ def _until(pieces: Sequence[Piece], place: int) -> str:
     jump = piece if piece.kind == "jump" else next((p for p in ahead if p.kind == "jump"), None)
     if jump is None:
         return f"up to {_number(piece.end)}"
-    start, end = number_text(jump.start), number_text(jump.end)
-    return (
-        f"up to {_number(jump.start)}" if len(start) <= len(end) else f"below {_number(jump.end)}"
-    )
+    before, number = _edge(jump)
+    return f"up to {number}" if before else f"below {number}"
 
 
 def _of_levels(effect: OwnEffect, found: Sequence[float], sizes: Sizes) -> list[str]:

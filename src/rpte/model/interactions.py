@@ -24,8 +24,8 @@ def interaction_rows(model: Model | ClassesModel) -> list[Row]:
     found = (model.training.get("selection") or {}).get("interactions")
     if found is None:
         raise InputError(
-            "the fit did not look for variables that interact: it does so for two classes and for "
-            "survival, with shapes='one' and l1='cv'"
+            "the fit did not look for variables that interact: it does so with shapes='one' and "
+            "l1='cv', the defaults"
         )
     numbers = {name: n for n, group in enumerate(found["groups"], 1) for name in group}
     return [
